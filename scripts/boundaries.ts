@@ -104,7 +104,9 @@ function channelErrors(source: readonly string[]): string[] {
   return source
     .filter((file) => !file.endsWith('.test.ts'))
     .filter((file) => hasFixedChannel(readFileSync(path.join(ROOT, file), 'utf8')))
-    .map((file) => `${file}: use channel() of db/notification-channels.ts for pg_notify`);
+    .map(
+      (file) => `${file}: use channel() of db/connections/notification-channels.ts for pg_notify`,
+    );
 }
 
 /** It would be that of the schema `public`, and reach no node of an installation in another one. */

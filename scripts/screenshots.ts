@@ -7,10 +7,10 @@ import type { Mode } from '../server/src/accounts/tenant-scope.ts';
 import { type App, buildApp } from '../server/src/bootstrap/build-app.ts';
 import { readConfig } from '../server/src/config/read-config.ts';
 import type { Delivery, Transport } from '../server/src/delivery/delivery.ts';
-import { simulatorTransport } from '../server/src/delivery/simulator.ts';
-import { type Clock, systemClock } from '../server/src/lib/clock.ts';
+import { simulatorTransport } from '../server/src/delivery/transport/simulator.ts';
 import { decodeId, encodeId } from '../server/src/lib/ids.ts';
 import { silentLog } from '../server/src/lib/log.ts';
+import { type Clock, systemClock } from '../server/src/lib/time/clock.ts';
 import { findBrowser } from '../server/test/harness/browser/chromium.ts';
 import {
   type Call,

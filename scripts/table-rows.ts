@@ -5,10 +5,10 @@ import { ROOT } from './project-files.ts';
 /**
  * Generates the row type of every table from the migrations, so that the compiler finds the statements
  * that a renamed column affects. A test compares the result with the catalog of a migrated database
- * (server/src/db/tables.db.test.ts).
+ * (server/src/db/schema/tables.db.test.ts).
  */
 
-export const TABLES_FILE = 'server/src/db/tables.ts';
+export const TABLES_FILE = 'server/src/db/schema/tables.ts';
 const MIGRATIONS = 'server/src/db/migrations';
 
 export interface Column {
@@ -117,7 +117,7 @@ function quotedWords(text: string): string[] {
   return [...text.matchAll(/'([^']*)'/g)].map(([, word]) => word as string);
 }
 
-/** How a query returns a value (server/src/db/row-types.ts). */
+/** How a query returns a value (server/src/db/schema/row-types.ts). */
 const TYPES: Record<string, string> = {
   uuid: 'string',
   text: 'string',

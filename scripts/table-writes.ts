@@ -1,4 +1,4 @@
-import { TABLE_OWNERS } from '../server/src/db/table-owners.ts';
+import { TABLE_OWNERS } from '../server/src/db/schema/table-owners.ts';
 
 /**
  * Finds statements that write a table outside of the module that owns it. A module that needs a
@@ -20,7 +20,7 @@ const WRITES = new RegExp(
 );
 
 /** Copies the rows of a workspace as they are, whatever they mean. */
-const COPIES_ANY_TABLE = 'server/src/db/copy-rows.ts';
+const COPIES_ANY_TABLE = 'server/src/db/statements/copy-rows.ts';
 
 export function foreignWriteErrors(file: string, source: string): string[] {
   if (file === COPIES_ANY_TABLE) return [];
@@ -34,7 +34,7 @@ export function foreignWriteErrors(file: string, source: string): string[] {
 function writeErrors(module: string, name: string): string[] {
   const tables = tablesNamed(name);
   if (tables.length === 0) {
-    return [`writes ${name}, which has no owner. Add it to server/src/db/table-owners.ts.`];
+    return [`writes ${name}, which has no owner. Add it to server/src/db/schema/table-owners.ts.`];
   }
   return tables
     .filter((table) => TABLE_OWNERS[table] !== module)

@@ -28,6 +28,6 @@ test('a source file selects its importers and the scenarios of its module', () =
 
 test('a unit test selects itself only, and a scenario is run as it is', () => {
   const scenario = 'server/test/scenarios/stats/alarms.test.ts';
-  const unit = 'server/src/webhooks/sign-webhook.test.ts';
+  const unit = 'server/src/webhooks/requests/sign-webhook.test.ts';
   expect(testsFor([unit, scenario])).toEqual({ related: [unit], tests: [scenario] });
 });

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
-import { generateRsaKey } from '../../server/src/lib/rsa-key.ts';
+import { generateRsaKey } from '../../server/src/lib/crypto/rsa-key.ts';
 import { alternate, type Contestant } from './alternate.ts';
 import { httpLoad, postRequest } from './http-load.ts';
 import { type Peer, startHaraka, startPostfix, startSigningPostfix } from './peers.ts';
@@ -21,7 +21,7 @@ import { startTarget, type Target } from './start-target.ts';
  * time from acceptance to the sink's final dot at low load, the machine's rate of RSA signatures, and
  * the rate over one connection to a distant receiver. Signed mail is compared with the signatures of
  * ordinary keys, which other servers use, and with those of keys that Postrider generates here
- * (lib/rsa-key.ts). history.ts measures the cost of a million queued deliveries.
+ * (lib/crypto/rsa-key.ts). history.ts measures the cost of a million queued deliveries.
  */
 
 const DURATION_MS = Number(process.env.BENCH_SECONDS ?? 8) * 1000;

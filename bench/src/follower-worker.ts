@@ -1,12 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { disableNonIndexPlans } from '../../server/src/db/index-plans.ts';
-import { openPool } from '../../server/src/db/pool.ts';
+import { openPool } from '../../server/src/db/connections/pool.ts';
+import { disableNonIndexPlans } from '../../server/src/db/schema/index-plans.ts';
 import type { EventConsumer } from '../../server/src/events/event-consumer-store.ts';
-import { systemClock } from '../../server/src/lib/clock.ts';
 import { silentLog } from '../../server/src/lib/log.ts';
+import { systemClock } from '../../server/src/lib/time/clock.ts';
 import { newLease } from '../../server/src/queue/lease.ts';
 import { StatsAggregator } from '../../server/src/stats/stats-aggregator.ts';
-import { fanOutNextChunk, NO_CAPACITY } from '../../server/src/webhooks/fan-out-store.ts';
+import { fanOutNextChunk, NO_CAPACITY } from '../../server/src/webhooks/fan-out/fan-out-store.ts';
 
 /** A thread that processes the event log to its end as one of its consumers. See followers.ts. */
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { openPool } from '../../server/src/db/pool.ts';
+import { openPool } from '../../server/src/db/connections/pool.ts';
 import { takeChunk } from '../../server/src/events/event-chunk-store.ts';
 import type { EventConsumer } from '../../server/src/events/event-consumer-store.ts';
 import { EVENT_LOG_START } from '../../server/src/events/events-store.ts';

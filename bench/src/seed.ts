@@ -1,5 +1,5 @@
 import { hashToken, newToken } from '../../server/src/accounts/api-key-token.ts';
-import type { Pool } from '../../server/src/db/pool.ts';
+import type { Pool } from '../../server/src/db/connections/pool.ts';
 
 /**
  * Fills the database with messages of another tenant that were delivered or wait for a retry. The

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { CompiledTemplate } from '../../server/src/templates/compile-template.ts';
-import { EMPTY_CONTENT } from '../../server/src/templates/stored-content.ts';
+import { EMPTY_CONTENT } from '../../server/src/templates/content/stored-content.ts';
 import { RenderBudget } from '../../server/src/templates/template-engine.ts';
 import { httpLoad, type LoadResult, postRequest } from './http-load.ts';
 import type { Report } from './results.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
-import { startEmbedded } from '../../server/src/db/embedded-postgres.ts';
+import { startEmbedded } from '../../server/src/db/embedded/embedded-postgres.ts';
 import { silentLog } from '../../server/src/lib/log.ts';
 import { type Usage, usageOf } from './process-usage.ts';
 import { startTarget, type Target } from './start-target.ts';

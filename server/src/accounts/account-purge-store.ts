@@ -1,6 +1,6 @@
-import { channel } from '../db/notification-channels.ts';
-import type { Queryable } from '../db/pool.ts';
-import { type PurgedTable, purgeRows } from '../db/purge-rows.ts';
+import { channel } from '../db/connections/notification-channels.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { type PurgedTable, purgeRows } from '../db/statements/purge-rows.ts';
 import { deletePeopleWithoutWorkspace } from './people/person-store.ts';
 
 const MEMBERS_MAX = 100;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../lib/manual-clock.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import { ApiKeyCache, type CachedKey } from './api-key-cache.ts';
 
 /** Checks which keys are forgotten, and when. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../lib/clock.ts';
 import type { IpRanges } from '../lib/net/ip-ranges.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { Caller } from './caller.ts';
 
 /** What authentication needs of a key, and no more, because thousands are in memory. */

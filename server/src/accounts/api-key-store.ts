@@ -1,9 +1,9 @@
-import { channel } from '../db/notification-channels.ts';
-import type { Pool, Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
-import { selectList } from '../db/select-list.ts';
-import type { ApiKeysRow } from '../db/tables.ts';
-import { containsTerms, type SearchedPage, searchPatterns } from '../db/text-search.ts';
+import { channel } from '../db/connections/notification-channels.ts';
+import type { Pool, Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import type { ApiKeysRow } from '../db/schema/tables.ts';
+import { selectList } from '../db/statements/select-list.ts';
+import { containsTerms, type SearchedPage, searchPatterns } from '../db/statements/text-search.ts';
 import type { Scope } from './scopes.ts';
 import type { Mode } from './tenant-scope.ts';
 

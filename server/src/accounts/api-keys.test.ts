@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Pool } from '../db/pool.ts';
-import { ManualClock } from '../lib/manual-clock.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import { ApiKeys, type KeyIssuer, type NewApiKey, operatorIssuer } from './api-keys.ts';
 
 /** Every case is rejected before the database is used. */

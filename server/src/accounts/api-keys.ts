@@ -1,9 +1,8 @@
-import type { Pool } from '../db/pool.ts';
-import { inTransaction, type Queryable } from '../db/pool.ts';
-import type { SearchedPage } from '../db/text-search.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import { inTransaction, type Queryable } from '../db/connections/pool.ts';
+import type { SearchedPage } from '../db/statements/text-search.ts';
 import type { EventType } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
-import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import { IpRanges, isIpOrCidr } from '../lib/net/ip-ranges.ts';
 import {
@@ -12,7 +11,8 @@ import {
   invalidFields,
   RefusedError,
 } from '../lib/refused-error.ts';
-import { parseTime, timeOrNull } from '../lib/rfc3339.ts';
+import type { Clock } from '../lib/time/clock.ts';
+import { parseTime, timeOrNull } from '../lib/time/rfc3339.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
 import {
   type ApiKey,

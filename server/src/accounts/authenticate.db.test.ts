@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createTestDatabase } from '../../test/harness/database/database.ts';
-import { createEncryptor } from '../lib/encryption.ts';
-import { ManualClock } from '../lib/manual-clock.ts';
+import { createEncryptor } from '../lib/crypto/encryption.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import { ApiKeys, operatorIssuer } from './api-keys.ts';
 import { Authenticator } from './authenticate.ts';
 import { Workspaces } from './workspaces.ts';

@@ -1,9 +1,9 @@
-import type { Pool } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Encryptor } from '../lib/encryption.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import type { Encryptor } from '../lib/crypto/encryption.ts';
 import { encodeId } from '../lib/ids.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { ApiKeyCache, type CachedKey, type SigningCredential } from './api-key-cache.ts';
 import { type ApiKey, findKeyByHash, writeLastUsed } from './api-key-store.ts';
 import { hashToken, hasOperatorPrefix, isAccessKeyId, isToken } from './api-key-token.ts';

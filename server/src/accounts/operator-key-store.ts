@@ -1,7 +1,7 @@
-import type { Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
-import { selectList } from '../db/select-list.ts';
-import type { OperatorKeysRow } from '../db/tables.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import type { OperatorKeysRow } from '../db/schema/tables.ts';
+import { selectList } from '../db/statements/select-list.ts';
 
 /** An operator key as stored: everything except its secret, of which only a hash exists. */
 export interface OperatorKey {

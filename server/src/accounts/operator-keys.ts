@@ -1,9 +1,9 @@
-import type { Pool } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import { IpRanges, isIpOrCidr } from '../lib/net/ip-ranges.ts';
 import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
-import { parseTime, timeOrNull } from '../lib/rfc3339.ts';
+import type { Clock } from '../lib/time/clock.ts';
+import { parseTime, timeOrNull } from '../lib/time/rfc3339.ts';
 import {
   hashToken,
   isOperatorToken,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../lib/manual-clock.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import { RateLimiter } from './rate-limit.ts';
 
 function limiter(perSecond: number, burst: number) {

@@ -1,4 +1,4 @@
-import { type Clock, pause } from '../lib/clock.ts';
+import { type Clock, pause } from '../lib/time/clock.ts';
 
 /**
  * A token bucket per workspace, and one per signed-in user: `perSecond` requests per second with

@@ -1,7 +1,7 @@
-import type { Pool, Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
-import { selectList } from '../db/select-list.ts';
-import type { SesCredentialsRow } from '../db/tables.ts';
+import type { Pool, Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import type { SesCredentialsRow } from '../db/schema/tables.ts';
+import { selectList } from '../db/statements/select-list.ts';
 import { API_KEY_COLUMNS, type ApiKey, NOT_PURGED } from './api-key-store.ts';
 
 /** A credential as shown: everything except its secret. */

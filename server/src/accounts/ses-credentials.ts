@@ -1,8 +1,8 @@
-import type { Pool } from '../db/pool.ts';
-import { inTransaction } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Encryptor } from '../lib/encryption.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import { inTransaction } from '../db/connections/pool.ts';
+import type { Encryptor } from '../lib/crypto/encryption.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { notifyKeyChanged } from './api-key-store.ts';
 import { newAccessKeyId, newSesSecret } from './api-key-token.ts';
 import { type ApiKeys, checkGrant, type KeyIssuer, lockKey } from './api-keys.ts';

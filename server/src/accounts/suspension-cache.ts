@@ -1,6 +1,6 @@
-import type { Pool } from '../db/pool.ts';
-import { type Clock, pause } from '../lib/clock.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { NotifyCache } from '../lib/notify-cache.ts';
+import { type Clock, pause } from '../lib/time/clock.ts';
 import { isSuspended } from './workspace-store.ts';
 
 /** While the database is slow or unavailable, callers get an answer after this time. */

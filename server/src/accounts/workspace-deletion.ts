@@ -1,5 +1,5 @@
 import { lockForTransaction } from '../db/advisory-lock.ts';
-import type { Queryable } from '../db/pool.ts';
+import type { Queryable } from '../db/connections/pool.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import type { Deletion } from './workspace.ts';
 import { otherWorkspaceStays, setDeletion } from './workspace-store.ts';

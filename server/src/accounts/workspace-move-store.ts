@@ -1,6 +1,6 @@
-import { channel, workspaceChanged } from '../db/notification-channels.ts';
-import type { Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
+import { channel, workspaceChanged } from '../db/connections/notification-channels.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
 
 /**
  * The state of a workspace that moves to another database. While it leaves or arrives, it looks as if its

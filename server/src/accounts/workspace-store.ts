@@ -1,9 +1,9 @@
-import { channel, workspaceChanged } from '../db/notification-channels.ts';
-import type { Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
-import { selectList } from '../db/select-list.ts';
-import type { WorkspacesRow } from '../db/tables.ts';
-import { containsTerms, type SearchedPage, searchPatterns } from '../db/text-search.ts';
+import { channel, workspaceChanged } from '../db/connections/notification-channels.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import type { WorkspacesRow } from '../db/schema/tables.ts';
+import { selectList } from '../db/statements/select-list.ts';
+import { containsTerms, type SearchedPage, searchPatterns } from '../db/statements/text-search.ts';
 import { HELD_FOR, MOVING_HOLD } from './held-mail-source.ts';
 import type { Deletion, Suspension, Workspace } from './workspace.ts';
 

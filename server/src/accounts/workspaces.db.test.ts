@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createTestDatabase } from '../../test/harness/database/database.ts';
-import { systemClock } from '../lib/clock.ts';
+import { systemClock } from '../lib/time/clock.ts';
 import { Workspaces } from './workspaces.ts';
 
 test('creates a name once when several requests compete', async () => {

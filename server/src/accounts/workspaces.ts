@@ -1,7 +1,7 @@
-import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/connections/pool.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { insertMembership, lockTeam, updateRole } from './people/member-store.ts';
 import type { Workspace } from './workspace.ts';
 import { restoreWorkspace, scheduleDeletion } from './workspace-deletion.ts';

@@ -1,12 +1,12 @@
 import { hkdfSync } from 'node:crypto';
 import type { Config } from '../config/read-config.ts';
 import type { ContactLookup } from '../contacts/contact-lookup.ts';
-import type { Pool } from '../db/pool.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import type { SenderDomainCache } from '../domains/sender-domain-cache.ts';
 import type { PublishedLimits } from '../http/routes/service/get-limits.ts';
-import type { Clock } from '../lib/clock.ts';
-import { createEncryptor } from '../lib/encryption.ts';
-import { createHmacSha256 } from '../lib/hmac.ts';
+import { createEncryptor } from '../lib/crypto/encryption.ts';
+import { createHmacSha256 } from '../lib/crypto/hmac.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import { IDEMPOTENCY_MS } from '../messages/accept/accept-store.ts';
 import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';

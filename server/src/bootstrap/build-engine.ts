@@ -7,33 +7,33 @@ import {
   warmUpRoutes,
 } from '../config/delivery-routes.ts';
 import type { Config } from '../config/read-config.ts';
-import type { DatabaseHosts } from '../db/database-url.ts';
-import type { NotificationListener } from '../db/listen.ts';
-import { openPool, type Pool } from '../db/pool.ts';
+import type { DatabaseHosts } from '../db/connections/database-url.ts';
+import type { NotificationListener } from '../db/connections/listen.ts';
+import { openPool, type Pool } from '../db/connections/pool.ts';
+import { openDeliveryStore } from '../delivery/claims/delivery-store.ts';
 import type { Transport } from '../delivery/delivery.ts';
-import { openDeliveryStore } from '../delivery/delivery-store.ts';
 import { createEngine, type Engine } from '../delivery/engine.ts';
 import { type EngineLimits, FIXED_LIMITS } from '../delivery/engine-limits.ts';
-import type { SenderDomains } from '../delivery/outgoing-mail.ts';
-import { routedTransport, throttlesOf } from '../delivery/routed-transport.ts';
-import { createShaping, type ShapingRules } from '../delivery/shaping.ts';
-import { simulatorTransport } from '../delivery/simulator.ts';
+import { createShaping, type ShapingRules } from '../delivery/receivers/shaping.ts';
+import { listThrottles, saveThrottle } from '../delivery/receivers/throttle-store.ts';
+import type { SenderDomains } from '../delivery/transport/outgoing-mail.ts';
+import { routedTransport, throttlesOf } from '../delivery/transport/routed-transport.ts';
+import { simulatorTransport } from '../delivery/transport/simulator.ts';
 import {
   type DirectTransport,
   smtpTransport,
   type ThrottleMemory,
-} from '../delivery/smtp-transport.ts';
-import { listThrottles, saveThrottle } from '../delivery/throttle-store.ts';
-import { WarmUp } from '../delivery/warm-up.ts';
-import { warmUpMemory } from '../delivery/warm-up-store.ts';
-import { WarmingTransport } from '../delivery/warming-transport.ts';
+} from '../delivery/transport/smtp-transport.ts';
+import { WarmUp } from '../delivery/warm-up/warm-up.ts';
+import { warmUpMemory } from '../delivery/warm-up/warm-up-store.ts';
+import { WarmingTransport } from '../delivery/warm-up/warming-transport.ts';
 import { dkimEncryptor } from '../domains/dkim-key-generator.ts';
 import { findReceivingDomain } from '../domains/receiving-domain-store.ts';
 import { SigningDomainCache } from '../domains/signing-domain-cache.ts';
-import type { Clock } from '../lib/clock.ts';
-import { createEncryptor } from '../lib/encryption.ts';
+import { createEncryptor } from '../lib/crypto/encryption.ts';
 import type { Log } from '../lib/log.ts';
 import { isPublicAddress } from '../lib/net/public-address.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { createMtaSts } from '../mail/policy/mta-sts.ts';
 import { createPolicyFetcher } from '../mail/policy/mta-sts-fetch.ts';

@@ -1,7 +1,7 @@
-import type { DatabaseHosts } from '../db/database-url.ts';
-import { openPool, type Pool } from '../db/pool.ts';
-import { type Clock, systemClock } from '../lib/clock.ts';
+import type { DatabaseHosts } from '../db/connections/database-url.ts';
+import { openPool, type Pool } from '../db/connections/pool.ts';
 import type { Log } from '../lib/log.ts';
+import { type Clock, systemClock } from '../lib/time/clock.ts';
 import { type LeaseHolder, SharedHolder, soleHolder } from '../queue/lease-holder.ts';
 import { leaseHolderStore } from '../queue/lease-holder-store.ts';
 import type { LeasedTable } from '../queue/lease-store.ts';

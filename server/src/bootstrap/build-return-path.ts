@@ -2,13 +2,13 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { InboundReports } from '../bounces/inbound-reports.ts';
 import type { Config } from '../config/read-config.ts';
-import { StorageStartError } from '../db/database-errors.ts';
-import type { Pool } from '../db/pool.ts';
-import type { StorageOutage } from '../db/storage-outage.ts';
-import { countLateRefusal } from '../delivery/warm-up-store.ts';
-import type { Clock } from '../lib/clock.ts';
+import { StorageStartError } from '../db/connections/database-errors.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import type { StorageOutage } from '../db/connections/storage-outage.ts';
+import { countLateRefusal } from '../delivery/warm-up/warm-up-store.ts';
 import type { Log } from '../lib/log.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import {
   type MailReceiver,
   type ReturnPathLimits,

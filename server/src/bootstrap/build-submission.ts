@@ -3,12 +3,12 @@ import type { Registry } from 'prom-client';
 import type { Authenticator } from '../accounts/authenticate.ts';
 import type { RateLimiter } from '../accounts/rate-limit.ts';
 import type { Config } from '../config/read-config.ts';
-import { StorageStartError } from '../db/database-errors.ts';
-import type { StorageOutage } from '../db/storage-outage.ts';
+import { StorageStartError } from '../db/connections/database-errors.ts';
+import type { StorageOutage } from '../db/connections/storage-outage.ts';
 import type { SmtpSettings } from '../http/routes/service/get-smtp.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { explainListenError, isHostError } from '../smtp/smtp-service.ts';
 import type { SubmissionAcceptor } from '../smtp/submission/accept-submission.ts';
 import {

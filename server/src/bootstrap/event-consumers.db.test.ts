@@ -3,14 +3,14 @@ import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { until } from '../../test/harness/until.ts';
 import { announceMove } from '../accounts/workspace-move-store.ts';
 import { readConfig } from '../config/read-config.ts';
-import { parseDatabaseUrl } from '../db/database-url.ts';
-import { listen } from '../db/listen.ts';
+import { parseDatabaseUrl } from '../db/connections/database-url.ts';
+import { listen } from '../db/connections/listen.ts';
 import { openStorage } from '../db/open-storage.ts';
 import { EventNotifier } from '../events/event-notifier.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { silentLog as log } from '../lib/log.ts';
-import { ManualClock } from '../lib/manual-clock.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import { MailParser } from '../mail/mime/mail-parser.ts';
 import { createEventConsumers } from './event-consumers.ts';
 

@@ -2,19 +2,19 @@ import { hostname } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import { SuspensionCache } from '../accounts/suspension-cache.ts';
 import type { Config } from '../config/read-config.ts';
-import type { NotificationListener } from '../db/listen.ts';
+import type { NotificationListener } from '../db/connections/listen.ts';
+import { openPool, type Pool } from '../db/connections/pool.ts';
 import type { Storage } from '../db/open-storage.ts';
-import { openPool, type Pool } from '../db/pool.ts';
 import type { EventNotifier } from '../events/event-notifier.ts';
 import { EventStreams, type StreamLimits } from '../events/event-streams.ts';
 import type { RouteDependencies } from '../http/operations.ts';
 import { registerSnsEndpoints } from '../http/pages/sns-endpoints.ts';
 import { registerTrackingEndpoints } from '../http/pages/tracking-endpoints.ts';
 import { encodeEventCursor } from '../http/routes/events/event-query.ts';
-import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
-import { PeriodicTasks } from '../lib/periodic-tasks.ts';
+import { PeriodicTasks } from '../lib/scheduling/periodic-tasks.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { MailParser } from '../mail/mime/mail-parser.ts';
 import { Alarms } from '../stats/alarms.ts';
 import { BrakeChecks } from '../stats/brake-checks.ts';
@@ -28,8 +28,8 @@ import {
   type WebhookModuleParts,
   type WebhookSettings,
 } from '../webhooks/create-webhooks.ts';
-import type { WebhookDispatcher } from '../webhooks/webhook-dispatcher.ts';
-import { WEBHOOK_DELIVERIES } from '../webhooks/webhook-queue-store.ts';
+import type { WebhookDispatcher } from '../webhooks/dispatch/webhook-dispatcher.ts';
+import { WEBHOOK_DELIVERIES } from '../webhooks/dispatch/webhook-queue-store.ts';
 import { buildLeaseHolder } from './build-lease-holder.ts';
 import { inboundContentReader } from './inbound-content-reader.ts';
 

@@ -2,7 +2,7 @@ import { type InboundContent, readContent } from '../inbound/inbound-content.ts'
 import { readInboundContent } from '../inbound/inbound-message-store.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import type { MailParser } from '../mail/mime/mail-parser.ts';
-import type { ReadInboundContent } from '../webhooks/read-source.ts';
+import type { ReadInboundContent } from '../webhooks/dispatch/read-source.ts';
 
 /** Above this, attachments are listed without their content, which the raw mail and the API have. */
 const ATTACHMENTS_BYTES_MAX = 10 * 1024 * 1024;

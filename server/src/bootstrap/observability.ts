@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config/read-config.ts';
-import { DISK_FULL, whyNotWritable } from '../db/database-requirements.ts';
-import { type Pool, poolUsage } from '../db/pool.ts';
-import type { ReadReplica } from '../db/read-replica.ts';
-import type { StorageOutage } from '../db/storage-outage.ts';
-import { listCurrentWarmUps } from '../delivery/warm-up-store.ts';
+import { DISK_FULL, whyNotWritable } from '../db/connections/database-requirements.ts';
+import { type Pool, poolUsage } from '../db/connections/pool.ts';
+import type { ReadReplica } from '../db/connections/read-replica.ts';
+import type { StorageOutage } from '../db/connections/storage-outage.ts';
+import { listCurrentWarmUps } from '../delivery/warm-up/warm-up-store.ts';
 import { oldestUnprocessed } from '../events/event-consumer-store.ts';
 import { oldestHiddenEventMs } from '../events/events-store.ts';
 import { registerHealthChecks } from '../http/observability/health-checks.ts';
@@ -19,8 +19,8 @@ import {
   addWebhookMetrics,
 } from '../http/observability/node-metrics.ts';
 import { type HttpListener, resolveListenAddresses } from '../http/server/http-listener.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import { readQueue } from '../stats/queue-store.ts';
 import { VERSION } from '../version.ts';

@@ -1,21 +1,21 @@
 import type { AddressInfo } from 'node:net';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { Config } from '../config/read-config.ts';
+import type { DatabaseHosts } from '../db/connections/database-url.ts';
+import { listen, type NotificationListener } from '../db/connections/listen.ts';
+import { openPool, type Pool, poolUsage } from '../db/connections/pool.ts';
 import { DatabaseClock } from '../db/database-clock.ts';
-import type { DatabaseHosts } from '../db/database-url.ts';
-import { listen, type NotificationListener } from '../db/listen.ts';
-import { openPool, type Pool, poolUsage } from '../db/pool.ts';
 import {
   type EngineCommand,
   type EngineReply,
   restoreAttachmentBuffers,
 } from '../delivery/engine-thread.ts';
-import type { ShapingRules } from '../delivery/shaping.ts';
+import type { ShapingRules } from '../delivery/receivers/shaping.ts';
 import { assert } from '../lib/assert.ts';
-import { systemClock } from '../lib/clock.ts';
 import { createLog, type LogLevel } from '../lib/log.ts';
+import { releaseMemoryWhenIdle } from '../lib/memory/release-memory.ts';
 import { isOwnListener } from '../lib/net/local-address.ts';
-import { releaseMemoryWhenIdle } from '../lib/release-memory.ts';
+import { systemClock } from '../lib/time/clock.ts';
 import type { BounceRule } from '../messages/verdict/bounce-rules.ts';
 import { setOperatorRules } from '../messages/verdict/verdict-rules.ts';
 import { type BuiltEngine, buildEngine, type TransportFactory } from './build-engine.ts';

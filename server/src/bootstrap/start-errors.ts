@@ -1,5 +1,5 @@
 import type { Config } from '../config/read-config.ts';
-import { StorageStartError } from '../db/database-errors.ts';
+import { StorageStartError } from '../db/connections/database-errors.ts';
 
 /** The message for errors that the operator can fix; undefined for bugs, which keep their stack. */
 export function startErrorMessage(error: unknown, { http }: Config): string | undefined {

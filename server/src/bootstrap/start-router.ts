@@ -1,13 +1,13 @@
 import type { Registry } from 'prom-client';
 import { unknownSettings } from '../config/env.ts';
 import { type Config, ConfigError } from '../config/read-config.ts';
-import { StorageOutage } from '../db/storage-outage.ts';
+import { StorageOutage } from '../db/connections/storage-outage.ts';
 import { createRegistry } from '../http/observability/http-metrics.ts';
 import { addProcessMetrics } from '../http/observability/node-metrics.ts';
 import { createHttpListener, resolveListenAddresses } from '../http/server/http-listener.ts';
-import { type Clock, systemClock } from '../lib/clock.ts';
 import { createLog, type Log } from '../lib/log.ts';
-import { PeriodicTasks } from '../lib/periodic-tasks.ts';
+import { PeriodicTasks } from '../lib/scheduling/periodic-tasks.ts';
+import { type Clock, systemClock } from '../lib/time/clock.ts';
 import { CellDirectory } from '../router/cell-directory.ts';
 import { MailForwarder } from '../router/mail-forwarder.ts';
 import { createRouterServer } from '../router/router-server.ts';

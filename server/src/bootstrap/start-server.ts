@@ -1,7 +1,7 @@
 import { sshServer, unknownSettings } from '../config/env.ts';
 import type { Config } from '../config/read-config.ts';
 import { createLog } from '../lib/log.ts';
-import { releaseMemoryWhenIdle } from '../lib/release-memory.ts';
+import { releaseMemoryWhenIdle } from '../lib/memory/release-memory.ts';
 import { type App, buildApp } from './build-app.ts';
 import { startErrorMessage } from './start-errors.ts';
 import { startupBanner } from './startup-banner.ts';

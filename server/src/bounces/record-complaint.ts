@@ -1,4 +1,4 @@
-import { inTransaction, type Queryable } from '../db/pool.ts';
+import { inTransaction, type Queryable } from '../db/connections/pool.ts';
 import type { DeliveryEventData } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { FeedbackReport } from '../mail/reports/arf.ts';

@@ -1,6 +1,6 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Pool, Queryable } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Pool, Queryable } from '../db/connections/pool.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 
 /** Whether a complaint stops the stream of the message, or all mail to the address. */

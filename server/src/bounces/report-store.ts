@@ -1,8 +1,8 @@
 import { NOT_PURGED } from '../accounts/api-key-store.ts';
 import { WorkspaceMovingError } from '../accounts/workspace-moving.ts';
-import type { Pool, Queryable } from '../db/pool.ts';
-import { selectList } from '../db/select-list.ts';
-import type { DeliveriesRow, MessagesRow } from '../db/tables.ts';
+import type { Pool, Queryable } from '../db/connections/pool.ts';
+import type { DeliveriesRow, MessagesRow } from '../db/schema/tables.ts';
+import { selectList } from '../db/statements/select-list.ts';
 import type { SmtpFacts } from '../events/event-types.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { ReturnPath } from '../mail/return-path-address.ts';

@@ -1,7 +1,7 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Config } from '../config/read-config.ts';
-import type { Pool } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import type { Clock } from '../lib/time/clock.ts';
 
 /**
  * The operations of the server that commands use. main.ts passes them in, so that the command line

@@ -1,4 +1,4 @@
-import { parseTime } from '../lib/rfc3339.ts';
+import { parseTime } from '../lib/time/rfc3339.ts';
 import { UsageError } from './command.ts';
 
 const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../config/read-config.ts';
-import { StorageStartError } from '../db/database-errors.ts';
+import { StorageStartError } from '../db/connections/database-errors.ts';
 import { didYouMean } from '../lib/did-you-mean.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { VERSION } from '../version.ts';

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { systemClock } from '../lib/clock.ts';
+import { systemClock } from '../lib/time/clock.ts';
 
 /**
  * Text for the terminal. Tenants and their DNS zones control much of what commands print, and it must

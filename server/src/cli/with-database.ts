@@ -3,13 +3,13 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import path from 'node:path';
 import { configFromEnvironment } from '../config/env.ts';
 import type { Config } from '../config/read-config.ts';
-import { StorageStartError } from '../db/database-errors.ts';
-import { migrate } from '../db/migrate.ts';
+import { StorageStartError } from '../db/connections/database-errors.ts';
 import { openStorage } from '../db/open-storage.ts';
-import { ensurePartitions, PARTITIONED_TABLES } from '../db/partitions.ts';
+import { migrate } from '../db/schema/migrate.ts';
+import { ensurePartitions, PARTITIONED_TABLES } from '../db/schema/partitions.ts';
 import { verifySecretKey } from '../db/verify-secret-key.ts';
-import { systemClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
+import { systemClock } from '../lib/time/clock.ts';
 import type { DatabaseContext } from './command-context.ts';
 import { noteDatabase, recordCommand, withdrawCommand } from './running-command.ts';
 

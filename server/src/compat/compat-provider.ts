@@ -5,7 +5,7 @@ import type { FetchFile } from '../http/file-fetcher.ts';
 import type { Operation } from '../http/operation.ts';
 import type { ApiSurface } from '../http/server/api-surface.ts';
 import type { CallOperation, CheckBody } from '../http/server/call-operation.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Clock } from '../lib/time/clock.ts';
 
 /**
  * Another provider's API, offered under `/compat/<name>` so that programs written for that provider's

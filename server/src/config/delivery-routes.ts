@@ -154,7 +154,7 @@ function parseDate(text: string): number {
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text) ? ms : Number.NaN;
 }
 
-/** The days of the plan in delivery/warm-up-plan.ts. */
+/** The days of the plan in delivery/warm-up/warm-up-plan.ts. */
 export const WARM_UP_DAYS = 30;
 
 function parseDay(text: string): number {

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { LogLevel } from '../lib/log.ts';
+import { usableMemory } from '../lib/memory/usable-memory.ts';
 import type { BucketSettings } from '../lib/object-bucket.ts';
-import { usableMemory } from '../lib/usable-memory.ts';
 import type { CellAddress } from './cell-settings.ts';
 import type { RouteConfig } from './delivery-routes.ts';
 import type { OutgoingAddresses } from './outgoing-addresses.ts';

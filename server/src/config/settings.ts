@@ -142,7 +142,7 @@ const delivery = {
   SHAPING_FILE: text<string | undefined>({
     description:
       'Additional [traffic shaping](production.md#traffic-shaping) rules per receiver, which come before the built-in ones.',
-    format: 'the path of a JSON file in the format of `server/src/delivery/shaping.json`',
+    format: 'the path of a JSON file in the format of `server/src/delivery/receivers/shaping.json`',
     default: undefined,
     defaultText: 'none',
     accepts: /^.+$/,

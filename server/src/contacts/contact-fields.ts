@@ -1,5 +1,5 @@
 import type { FieldError } from '../lib/refused-error.ts';
-import { parseTime } from '../lib/rfc3339.ts';
+import { parseTime } from '../lib/time/rfc3339.ts';
 import { type Mailbox, parseMailbox } from '../mail/address.ts';
 import { isStreamKey, STREAM_KEY_RULE } from '../streams/stream-source.ts';
 import type { SubscriptionStatus } from './subscription-store.ts';

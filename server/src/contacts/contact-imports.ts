@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { lockForTransaction } from '../db/advisory-lock.ts';
-import { isConnectionError, isSerializationFailure } from '../db/database-errors.ts';
-import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import { isConnectionError, isSerializationFailure } from '../db/connections/database-errors.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/connections/pool.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { CountedQuota, QuotaReservation } from '../quotas/counted-quota.ts';
 import type { ContactSubscriptions } from './contact-subscriptions.ts';
 import { applyLines, BatchConflictError } from './import-batch.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { subscriptionsWithoutStreams } from '../../test/harness/database/contact-subscriptions.ts';
 import { createTestDatabase } from '../../test/harness/database/database.ts';
-import { systemClock } from '../lib/clock.ts';
+import { systemClock } from '../lib/time/clock.ts';
 import { ContactLookup } from './contact-lookup.ts';
 import { Contacts } from './contacts.ts';
 

@@ -1,7 +1,7 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import type { Pool } from '../db/pool.ts';
-import { GroupCommit, GroupCommitFullError } from '../lib/group-commit.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import { GroupCommit, GroupCommitFullError } from '../lib/scheduling/group-commit.ts';
 import type { MailboxContact } from './contact-source.ts';
 import { type ContactKey, findMailboxContacts } from './contact-store.ts';
 

@@ -1,8 +1,8 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
-import { selectList } from '../db/select-list.ts';
-import type { ContactsRow } from '../db/tables.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import type { ContactsRow } from '../db/schema/tables.ts';
+import { selectList } from '../db/statements/select-list.ts';
 import type { Attributes } from './contact-fields.ts';
 import type { MailboxContact } from './contact-source.ts';
 

@@ -1,7 +1,7 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Queryable } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Queryable } from '../db/connections/pool.ts';
 import { type FieldError, invalidFields } from '../lib/refused-error.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { StreamsByKey } from '../streams/stream-cache.ts';
 import type { StreamEntry, StreamSuppressions } from '../suppressions/stream-suppressions.ts';
 import type { SubscriptionChange } from './contact-fields.ts';

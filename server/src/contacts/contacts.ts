@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/connections/pool.ts';
 import { decodeId, encodeId, uuidv7 } from '../lib/ids.ts';
 import { invalidFields, RefusedError } from '../lib/refused-error.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { type Mailbox, parseMailbox } from '../mail/address.ts';
 import type { CountedQuota } from '../quotas/counted-quota.ts';
 import {

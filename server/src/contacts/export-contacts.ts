@@ -1,5 +1,5 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Pool } from '../db/pool.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { csvLine } from '../lib/csv-line.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';

@@ -1,5 +1,5 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Queryable } from '../db/pool.ts';
+import type { Queryable } from '../db/connections/pool.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import type { Contact } from './contact-store.ts';
 import { insertContacts, lockContacts, updateContacts } from './contact-store.ts';

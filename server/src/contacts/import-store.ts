@@ -1,8 +1,8 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Pool, Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
-import { selectList } from '../db/select-list.ts';
-import type { ContactImportsRow } from '../db/tables.ts';
+import type { Pool, Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import type { ContactImportsRow } from '../db/schema/tables.ts';
+import { selectList } from '../db/statements/select-list.ts';
 import type { ImportCursor, ImportFormat, LineFailure } from './import-lines.ts';
 
 /** The rows of imports: the uploaded chunks, the cursor, the counts and the failed lines. */

@@ -1,6 +1,6 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Pool } from '../db/pool.ts';
-import { searchTerms } from '../db/text-search.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import { searchTerms } from '../db/statements/text-search.ts';
 import { LAST_UUID, uuidFloor } from '../lib/ids.ts';
 import {
   type Contact,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
+import type { Queryable } from './connections/pool.ts';
 import { LOCK_CLASS_IN_SCHEMA, LOCKS } from './lock-numbers.ts';
-import type { Queryable } from './pool.ts';
 
 /** Takes PostgreSQL advisory locks. */
 

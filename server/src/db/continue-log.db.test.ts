@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
 import { uuidv7 } from '../lib/ids.ts';
+import { inTransaction, type Queryable } from './connections/pool.ts';
 import { continueLogAfter } from './event-log-offset.ts';
-import { inTransaction, type Queryable } from './pool.ts';
 
 /** The numbers of an event log jump ahead while others write to it. */
 

@@ -1,7 +1,7 @@
-import { type Clock, systemClock, type Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { PeriodicTasks } from '../lib/periodic-tasks.ts';
-import type { Pool } from './pool.ts';
+import { PeriodicTasks } from '../lib/scheduling/periodic-tasks.ts';
+import { type Clock, systemClock, type Timer } from '../lib/time/clock.ts';
+import type { Pool } from './connections/pool.ts';
 
 /**
  * The time of the database. Nodes that share one compare times with each other: the end of a lease, when

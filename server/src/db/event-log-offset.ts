@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { isConnectionError } from './database-errors.ts';
+import { isConnectionError } from './connections/database-errors.ts';
 import { LOCK_CLASS_IN_SCHEMA, LOCKS } from './lock-numbers.ts';
 
 /**

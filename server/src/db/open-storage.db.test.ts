@@ -5,7 +5,7 @@ import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { startTransactionPooler } from '../../test/harness/database/transaction-pooler.ts';
 import { createTempDir } from '../../test/harness/temp-dir.ts';
 import { silentLog } from '../lib/log.ts';
-import { startEmbedded } from './embedded-postgres.ts';
+import { startEmbedded } from './embedded/embedded-postgres.ts';
 import { openStorage, type StorageOptions } from './open-storage.ts';
 
 /** Opens embedded and external databases, and checks the messages of failures. */

@@ -1,11 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { isConnectionError, NoConnectionError, StorageStartError } from './database-errors.ts';
-import { checkDatabaseSettings, checkDedicatedSessions } from './database-requirements.ts';
-import { type DatabaseHosts, parseDatabaseUrl } from './database-url.ts';
-import { type EmbeddedPostgres, startEmbedded } from './embedded-postgres.ts';
-import { openPool, type Pool } from './pool.ts';
+import { systemClock } from '../lib/time/clock.ts';
+import {
+  isConnectionError,
+  NoConnectionError,
+  StorageStartError,
+} from './connections/database-errors.ts';
+import {
+  checkDatabaseSettings,
+  checkDedicatedSessions,
+} from './connections/database-requirements.ts';
+import { type DatabaseHosts, parseDatabaseUrl } from './connections/database-url.ts';
+import { openPool, type Pool } from './connections/pool.ts';
+import { type EmbeddedPostgres, startEmbedded } from './embedded/embedded-postgres.ts';
 import { loadSecretKey } from './secret-key.ts';
 
 /**

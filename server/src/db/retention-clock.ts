@@ -1,5 +1,5 @@
-import type { Pool } from './pool.ts';
-import { sqlTime } from './row-types.ts';
+import type { Pool } from './connections/pool.ts';
+import { sqlTime } from './schema/row-types.ts';
 
 export type RetentionTime =
   /** The clock is plausible: data can be deleted by it. */

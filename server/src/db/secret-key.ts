@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { StorageStartError } from './database-errors.ts';
+import { StorageStartError } from './connections/database-errors.ts';
 import { giveToFolderOwner } from './embedded/give-to-folder-owner.ts';
 
 /**

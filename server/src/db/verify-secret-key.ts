@@ -1,7 +1,7 @@
 import { hkdfSync } from 'node:crypto';
-import { createEncryptor } from '../lib/encryption.ts';
-import { StorageStartError } from './database-errors.ts';
-import type { Pool } from './pool.ts';
+import { createEncryptor } from '../lib/crypto/encryption.ts';
+import { StorageStartError } from './connections/database-errors.ts';
+import type { Pool } from './connections/pool.ts';
 
 /**
  * Refuses a SECRET_KEY other than the one that the secrets in the database are encrypted with. A

@@ -1,4 +1,4 @@
-import type { Backoff } from './retry-policy.ts';
+import type { Backoff } from './outcomes/retry-policy.ts';
 
 /** Limits of the engine. They bound its memory, however much is queued. */
 export interface EngineLimits extends FixedLimits {

@@ -1,13 +1,13 @@
 import type { AddressInfo } from 'node:net';
 import type { Worker } from 'node:worker_threads';
 import type { Mode } from '../accounts/tenant-scope.ts';
-import type { PoolUsage } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { PoolUsage } from '../db/connections/pool.ts';
 import type { Log } from '../lib/log.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { HandedOffMessage, Lease } from '../messages/accept/delivery-handoff.ts';
+import { type HandoffParts, reserveCapacity } from './claims/handoff.ts';
 import type { Engine } from './engine.ts';
 import { type EngineStats, type MutableEngineStats, sharedStats } from './engine-stats.ts';
-import { type HandoffParts, reserveCapacity } from './handoff.ts';
 
 /**
  * The main thread's handle on a delivery engine that runs in a worker thread. Stats are in shared

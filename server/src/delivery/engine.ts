@@ -1,7 +1,7 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { onceInLoopBatch } from '../lib/loop-batch.ts';
+import { onceInLoopBatch } from '../lib/scheduling/loop-batch.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type {
   DeliveryHandoff,
   HandedOffMessage,
@@ -12,10 +12,12 @@ import { type LeaseHolder, soleHolder } from '../queue/lease-holder.ts';
 import { LeaseKeeper } from '../queue/lease-keeper.ts';
 import { ReadyQueue } from '../queue/ready-queue.ts';
 import { WithheldWorkspaces } from '../queue/withheld-workspaces.ts';
+import { DeliveryClaims } from './claims/delivery-claims.ts';
+import type { DeliveryStore } from './claims/delivery-store.ts';
+import { releaseReservation, reserveCapacity } from './claims/handoff.ts';
+import { includesAll, LeasedMessages } from './claims/leased-messages.ts';
+import { ReadyLimit } from './claims/ready-limit.ts';
 import type { Delivery, Transport } from './delivery.ts';
-import { DeliveryClaims } from './delivery-claims.ts';
-import { expiredOutcome } from './delivery-outcome.ts';
-import type { DeliveryStore } from './delivery-store.ts';
 import { type EngineLimits, READY_GROWTH_MAX } from './engine-limits.ts';
 import {
   allocateStatsMemory,
@@ -23,11 +25,9 @@ import {
   type MutableEngineStats,
   sharedStats,
 } from './engine-stats.ts';
-import { releaseReservation, reserveCapacity } from './handoff.ts';
-import { includesAll, LeasedMessages } from './leased-messages.ts';
-import { OutcomeRecorder } from './outcome-recorder.ts';
-import { ReadyLimit } from './ready-limit.ts';
-import { TransactionRunner } from './transaction-runner.ts';
+import { expiredOutcome } from './outcomes/delivery-outcome.ts';
+import { OutcomeRecorder } from './outcomes/outcome-recorder.ts';
+import { TransactionRunner } from './transport/transaction-runner.ts';
 
 /**
  * The delivery engine: claim → prepare → attempt → verdict → record. Deliveries come in by claims

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Script, startDnsServer } from '../../test/harness/smtp/dns-server.ts';
-import { systemClock } from '../lib/clock.ts';
+import { systemClock } from '../lib/time/clock.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { checkRecords } from './check-records.ts';
 import { parseTags } from './check-result.ts';

@@ -1,6 +1,6 @@
-import type { Pool } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import type { Log } from '../lib/log.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { GenerateDkimKeys } from '../mail/dkim/keys.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { DkimKeyGenerator, dkimEncryptor } from './dkim-key-generator.ts';

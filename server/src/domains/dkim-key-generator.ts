@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createEncryptor, type Encryptor } from '../lib/encryption.ts';
+import { createEncryptor, type Encryptor } from '../lib/crypto/encryption.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import {
   type GenerateDkimKeys,

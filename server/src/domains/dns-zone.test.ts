@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ScriptedDnsServer, startDnsServer } from '../../test/harness/smtp/dns-server.ts';
-import { systemClock } from '../lib/clock.ts';
+import { systemClock } from '../lib/time/clock.ts';
 import { createResolver, type Resolver } from '../mail/dns/resolver.ts';
 import { dnsProvider, findDnsZone } from './dns-zone.ts';
 

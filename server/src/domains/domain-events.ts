@@ -1,4 +1,4 @@
-import type { Queryable } from '../db/pool.ts';
+import type { Queryable } from '../db/connections/pool.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { Domain } from './domain.ts';

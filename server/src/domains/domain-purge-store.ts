@@ -1,4 +1,4 @@
-import { purgeRows } from '../db/purge-rows.ts';
+import { purgeRows } from '../db/statements/purge-rows.ts';
 
 /** Sending domains and their keys. */
 export const DOMAIN_PURGES = [

@@ -1,10 +1,10 @@
 import { HELD_FOR } from '../accounts/held-mail-source.ts';
-import { channel } from '../db/notification-channels.ts';
-import type { Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
-import { selectList } from '../db/select-list.ts';
-import type { DomainKeysRow, DomainsRow } from '../db/tables.ts';
-import { type SearchedPage, searchTerms } from '../db/text-search.ts';
+import { channel } from '../db/connections/notification-channels.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import type { DomainKeysRow, DomainsRow } from '../db/schema/tables.ts';
+import { selectList } from '../db/statements/select-list.ts';
+import { type SearchedPage, searchTerms } from '../db/statements/text-search.ts';
 import { displayDomain } from '../mail/domain-name.ts';
 import type { EncryptedDomainKey } from './dkim-key-generator.ts';
 import type { Domain, DomainKey, SenderDomain } from './domain.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { inTransaction, type Pool } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
 import type { Log } from '../lib/log.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { type CheckedRecord, checkRecords } from './check-records.ts';
 import type { Domain, MailHosts, RecordCheck } from './domain.ts';
 import { appendDegradedEvent, appendVerifiedEvents } from './domain-events.ts';

@@ -1,10 +1,10 @@
 import type { Caller } from '../accounts/caller.ts';
 import { lockForTransaction } from '../db/advisory-lock.ts';
-import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
-import type { SearchedPage } from '../db/text-search.ts';
-import type { Clock } from '../lib/clock.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/connections/pool.ts';
+import type { SearchedPage } from '../db/statements/text-search.ts';
 import { decodeId, uuidv7 } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
 import type { DkimKeyGenerator } from './dkim-key-generator.ts';
 import { newOwnershipToken } from './dns-records.ts';

@@ -1,5 +1,5 @@
-import type { Pool } from '../db/pool.ts';
-import type { MailHostsRow } from '../db/tables.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import type { MailHostsRow } from '../db/schema/tables.ts';
 import type { MailHosts } from './domain.ts';
 
 /**

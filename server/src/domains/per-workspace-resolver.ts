@@ -1,4 +1,4 @@
-import { FairQueue } from '../lib/fair-queue.ts';
+import { FairQueue } from '../lib/scheduling/fair-queue.ts';
 import type { Resolver } from '../mail/dns/resolver.ts';
 
 /**

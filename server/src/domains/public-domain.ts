@@ -1,5 +1,5 @@
 import { encodeId } from '../lib/ids.ts';
-import { timeOrNull } from '../lib/rfc3339.ts';
+import { timeOrNull } from '../lib/time/rfc3339.ts';
 import type { Domain } from './domain.ts';
 import type { RecordState } from './record-states.ts';
 

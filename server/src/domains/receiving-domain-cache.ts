@@ -1,5 +1,5 @@
-import type { Pool } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { ReceivingDomain } from './domain.ts';
 import { findReceivingDomain } from './receiving-domain-store.ts';
 

@@ -1,4 +1,4 @@
-import type { Queryable } from '../db/pool.ts';
+import type { Queryable } from '../db/connections/pool.ts';
 import type { Domain, ReceivingDomain } from './domain.ts';
 
 /** SQL about the domains for which a workspace receives mail: one workspace for each name. */

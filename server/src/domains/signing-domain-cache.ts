@@ -1,8 +1,8 @@
-import type { Pool } from '../db/pool.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { assert } from '../lib/assert.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Encryptor } from '../lib/encryption.ts';
+import type { Encryptor } from '../lib/crypto/encryption.ts';
 import { NotifyCache } from '../lib/notify-cache.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { loadPrivateKey } from '../mail/dkim/keys.ts';
 import type { DkimKey } from '../mail/dkim/sign.ts';
 import { type DomainRow, findSigningDomain, type SigningKey } from './domain-store.ts';

@@ -1,4 +1,4 @@
-import type { Pool } from '../db/pool.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { type EventConsumer, moveConsumer } from './event-consumer-store.ts';
 import { type EventPosition, HORIZON } from './events-store.ts';
 

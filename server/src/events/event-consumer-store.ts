@@ -1,4 +1,4 @@
-import type { Pool, Queryable } from '../db/pool.ts';
+import type { Pool, Queryable } from '../db/connections/pool.ts';
 import { LAST_UUID, uuidFloor } from '../lib/ids.ts';
 import type { EventPosition } from './events-store.ts';
 

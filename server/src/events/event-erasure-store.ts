@@ -1,7 +1,7 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Queryable } from '../db/pool.ts';
-import { selectList } from '../db/select-list.ts';
-import type { EventsRow } from '../db/tables.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import type { EventsRow } from '../db/schema/tables.ts';
+import { selectList } from '../db/statements/select-list.ts';
 import { uuidRange } from '../lib/ids.ts';
 
 /** Reads and rewrites the data of events, for privacy/erase-address.ts. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../lib/manual-clock.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import { EventNotifier } from './event-notifier.ts';
 
 test('wakes local subscribers on every publish, and other nodes at most once in 100 ms including the last', () => {

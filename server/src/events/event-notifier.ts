@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../lib/clock.ts';
-import { SpacedCall } from '../lib/spaced-call.ts';
+import { SpacedCall } from '../lib/scheduling/spaced-call.ts';
+import type { Clock } from '../lib/time/clock.ts';
 
 /**
  * Wakes the consumers of the event log. Code that commits events in this process calls `publish`:

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import type { Mode } from '../accounts/tenant-scope.ts';
-import type { Pool } from '../db/pool.ts';
-import type { Clock, Timer } from '../lib/clock.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import type { Log } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { WorkLoop } from '../lib/work-loop.ts';
+import { WorkLoop } from '../lib/scheduling/work-loop.ts';
+import type { Clock, Timer } from '../lib/time/clock.ts';
 import { isAuditType } from './event-types.ts';
 import {
   committedPosition,

@@ -1,8 +1,8 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import { channel } from '../db/notification-channels.ts';
-import type { Pool, Queryable } from '../db/pool.ts';
-import { recordset } from '../db/recordset.ts';
-import type { EventsRow } from '../db/tables.ts';
+import { channel } from '../db/connections/notification-channels.ts';
+import type { Pool, Queryable } from '../db/connections/pool.ts';
+import type { EventsRow } from '../db/schema/tables.ts';
+import { recordset } from '../db/statements/recordset.ts';
 import { encodeId, LAST_UUID, uuidFloor, uuidTime, uuidv7 } from '../lib/ids.ts';
 import type { EventType } from './event-types.ts';
 

@@ -1,6 +1,6 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
 import { IDS_AHEAD_MAX_MS, uuidFloor, uuidTime } from '../lib/ids.ts';
 import {
   EVENT_LOG_COLUMNS,

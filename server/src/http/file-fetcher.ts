@@ -2,10 +2,10 @@ import http from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
 import type { Mode } from '../accounts/tenant-scope.ts';
-import type { MemoryBudget } from '../lib/memory-budget.ts';
+import type { MemoryBudget } from '../lib/memory/memory-budget.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import type { TargetGuard } from '../webhooks/target-guard.ts';
-import { hostOf, parseTarget, type TargetRules } from '../webhooks/target-url.ts';
+import type { TargetGuard } from '../webhooks/requests/target-guard.ts';
+import { hostOf, parseTarget, type TargetRules } from '../webhooks/requests/target-url.ts';
 
 /**
  * Fetches files that a request names by URL, when the operator allows it. A tenant chooses the URL and

@@ -1,6 +1,6 @@
 import type { Caller } from '../accounts/caller.ts';
-import type { Pool } from '../db/pool.ts';
-import { type Reads, readsFromPrimary } from '../db/read-replica.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import { type Reads, readsFromPrimary } from '../db/connections/read-replica.ts';
 
 export interface ListSources {
   pool: Pool;

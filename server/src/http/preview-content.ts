@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
-import type { Clock } from '../lib/clock.ts';
-import { checkInlineContent } from '../templates/check-template.ts';
+import type { Clock } from '../lib/time/clock.ts';
+import { checkInlineContent } from '../templates/checks/check-template.ts';
 import { CompiledTemplate } from '../templates/compile-template.ts';
+import { EMPTY_CONTENT } from '../templates/content/stored-content.ts';
 import { exampleValues } from '../templates/preview-template.ts';
 import { publicFinding } from '../templates/public-template.ts';
-import { EMPTY_CONTENT } from '../templates/stored-content.ts';
 import { closed } from './openapi/shared-schemas.ts';
 import { type Operation, operation } from './operation.ts';
 import { previewOf } from './routes/templates/render.ts';

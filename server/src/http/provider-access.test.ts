@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTargetGuard } from '../webhooks/target-guard.ts';
+import { createTargetGuard } from '../webhooks/requests/target-guard.ts';
 import { createProviderAccess } from './provider-access.ts';
 
 /** A workspace must not make the server talk to its own network; the operator may. */

@@ -5,8 +5,8 @@ import type {
   AccessProvider,
   ProviderAccess,
 } from '../accounts/people/single-sign-on/identity-provider.ts';
-import { type TargetGuard, TargetRefusedError } from '../webhooks/target-guard.ts';
-import { hostOf, parseTarget, type TargetRules } from '../webhooks/target-url.ts';
+import { type TargetGuard, TargetRefusedError } from '../webhooks/requests/target-guard.ts';
+import { hostOf, parseTarget, type TargetRules } from '../webhooks/requests/target-url.ts';
 
 /**
  * Sends requests to identity providers. The owners of a workspace choose the host of theirs, and our

@@ -1,5 +1,5 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Pool } from '../db/pool.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { decodeId } from '../lib/ids.ts';
 import { findMessagesByHeader } from '../messages/lookup/message-header-store.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
-import { inTransaction } from '../db/pool.ts';
+import { inTransaction } from '../db/connections/pool.ts';
 import { uuidTime, uuidv7 } from '../lib/ids.ts';
 import type { NewInboundMessage } from './inbound-message.ts';
 import { insertInboundMessage, readInboundContent } from './inbound-message-store.ts';

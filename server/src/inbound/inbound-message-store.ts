@@ -1,10 +1,10 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { lockForTransaction } from '../db/advisory-lock.ts';
-import type { Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
-import { selectList } from '../db/select-list.ts';
-import type { InboundMessagesRow } from '../db/tables.ts';
-import { containsTerms } from '../db/text-search.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import type { InboundMessagesRow } from '../db/schema/tables.ts';
+import { selectList } from '../db/statements/select-list.ts';
+import { containsTerms } from '../db/statements/text-search.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { IDS_AHEAD_MAX_MS, uuidFloor, uuidRange } from '../lib/ids.ts';
 import type { InboundMessage, NewInboundMessage } from './inbound-message.ts';

@@ -1,5 +1,5 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import { inTransaction, type Pool } from '../db/pool.ts';
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
 import type { MailParser } from '../mail/mime/mail-parser.ts';
 import type { ParsedAttachment } from '../mail/mime/parse-mail.ts';
 import { type InboundContent, readContent } from './inbound-content.ts';

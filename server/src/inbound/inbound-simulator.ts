@@ -1,8 +1,8 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Pool } from '../db/pool.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import type { Domains } from '../domains/domains.ts';
-import type { Clock } from '../lib/clock.ts';
 import { decodeId, uuidv7 } from '../lib/ids.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { FieldErrors } from '../messages/accept/field-errors.ts';
 import type { SendLimits } from '../messages/accept/send-limits.ts';
 import { findMessageHeader } from '../messages/lookup/message-header-store.ts';

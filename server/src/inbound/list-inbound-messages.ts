@@ -1,6 +1,6 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Pool } from '../db/pool.ts';
-import { searchPatterns } from '../db/text-search.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import { searchPatterns } from '../db/statements/text-search.ts';
 import { LAST_UUID, uuidFloor } from '../lib/ids.ts';
 import type { InboundMessage } from './inbound-message.ts';
 import { type InboundFilter, scanInboundMessages } from './inbound-message-store.ts';

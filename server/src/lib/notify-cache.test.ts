@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { ManualClock } from './manual-clock.ts';
+import { WeightedCache } from './memory/weighted-cache.ts';
 import { NotifyCache } from './notify-cache.ts';
-import { WeightedCache } from './weighted-cache.ts';
+import { ManualClock } from './time/manual-clock.ts';
 
 /** Checks that a value is read once, expires in time, and is never from before an invalidation. */
 

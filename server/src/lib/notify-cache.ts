@@ -1,7 +1,7 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from './time/clock.ts';
 
 /**
- * A cache of database reads that is invalidated by notifications (db/listen.ts). Entries belong to a
+ * A cache of database reads that is invalidated by notifications (db/connections/listen.ts). Entries belong to a
  * group, usually a workspace; a notification invalidates the whole group. How long an entry is used
  * depends on how certain it is that notifications arrive. Concurrent callers share a read, but a read
  * that started before an invalidation is not used by callers that come after it.

@@ -1,9 +1,9 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import { inTransaction, type Pool } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
-import { GroupCommit } from '../lib/group-commit.ts';
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
 import { decodeId, encodeId, LAST_UUID, uuidFloor, uuidv7 } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
+import { GroupCommit } from '../lib/scheduling/group-commit.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import {
   type AuditEntry,
   type AuditFilter,

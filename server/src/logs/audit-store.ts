@@ -1,8 +1,8 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import type { Queryable } from '../db/pool.ts';
-import { recordset } from '../db/recordset.ts';
-import { sqlTime } from '../db/row-types.ts';
-import type { AuditIntentsRow, AuditLogRow } from '../db/tables.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import type { AuditIntentsRow, AuditLogRow } from '../db/schema/tables.ts';
+import { recordset } from '../db/statements/recordset.ts';
 import type { EventType } from '../events/event-types.ts';
 import { INSERT_EVENTS } from '../events/events-store.ts';
 import type { Scan, ScanBounds } from './scan-pages.ts';

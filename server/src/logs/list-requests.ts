@@ -1,5 +1,5 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Pool } from '../db/pool.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { encodeId, LAST_UUID, uuidFloor, uuidTime } from '../lib/ids.ts';
 import {
   type LoggedRequest,

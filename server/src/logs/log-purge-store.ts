@@ -1,4 +1,4 @@
-import { purgeRows } from '../db/purge-rows.ts';
+import { purgeRows } from '../db/statements/purge-rows.ts';
 
 /** The request log and the audit log. */
 export const LOG_PURGES = [

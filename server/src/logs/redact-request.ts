@@ -1,4 +1,4 @@
-import { REDACTED } from '../templates/redact.ts';
+import { REDACTED } from '../templates/content/redact.ts';
 
 /**
  * Prepares what a failed request sent for the request log. Secrets never get into it: values of

@@ -1,8 +1,8 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Queryable } from '../db/pool.ts';
-import { recordset } from '../db/recordset.ts';
-import { selectList } from '../db/select-list.ts';
-import type { RequestLogRow } from '../db/tables.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import type { RequestLogRow } from '../db/schema/tables.ts';
+import { recordset } from '../db/statements/recordset.ts';
+import { selectList } from '../db/statements/select-list.ts';
 import { uuidRange } from '../lib/ids.ts';
 import type { Scan, ScanBounds } from './scan-pages.ts';
 

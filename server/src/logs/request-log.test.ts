@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Pool } from '../db/pool.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { newId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
-import { ManualClock } from '../lib/manual-clock.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import { type RequestEntry, RequestLog } from './request-log.ts';
 
 const WORKSPACE = '019a8f00-0000-7000-8000-000000000001';

@@ -1,9 +1,9 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import { isConnectionError } from '../db/database-errors.ts';
-import type { Pool } from '../db/pool.ts';
-import type { Clock, Timer } from '../lib/clock.ts';
+import { isConnectionError } from '../db/connections/database-errors.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { decodeId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
+import type { Clock, Timer } from '../lib/time/clock.ts';
 import { type RedactedRequest, redactPath } from './redact-request.ts';
 import { insertRequests, type NewRequestRow } from './request-log-store.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
+import { systemClock } from '../lib/time/clock.ts';
 import { parseMailbox } from './address.ts';
 import { findReturnPaths, parseReturnPath, returnPathFor } from './return-path-address.ts';
 

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { assert } from '../lib/assert.ts';
-import { createHmacSha256, type Hmac } from '../lib/hmac.ts';
+import { createHmacSha256, type Hmac } from '../lib/crypto/hmac.ts';
 
 /**
  * The return path of a delivery (MAIL FROM). Its local part identifies the delivery and is

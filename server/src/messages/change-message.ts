@@ -1,9 +1,9 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import { inTransaction, type Pool } from '../db/pool.ts';
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
 import { appendEvents, type NewEvent } from '../events/events-store.ts';
-import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { DeliveryHandoff } from './accept/delivery-handoff.ts';
 import { FieldErrors } from './accept/field-errors.ts';
 import { parseSchedule } from './accept/parse-options.ts';

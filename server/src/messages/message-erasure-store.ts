@@ -1,8 +1,13 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
-import { selectList } from '../db/select-list.ts';
-import type { AttemptsRow, DeliveriesRow, DeliveryStatus, MessagesRow } from '../db/tables.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import type {
+  AttemptsRow,
+  DeliveriesRow,
+  DeliveryStatus,
+  MessagesRow,
+} from '../db/schema/tables.ts';
+import { selectList } from '../db/statements/select-list.ts';
 import { uuidRange } from '../lib/ids.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import { deleteArchivedContents } from './archive/archive-store.ts';

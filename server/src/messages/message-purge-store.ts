@@ -1,5 +1,5 @@
-import type { Queryable } from '../db/pool.ts';
-import { type PurgedTable, purgeRows, type RowKey } from '../db/purge-rows.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { type PurgedTable, purgeRows, type RowKey } from '../db/statements/purge-rows.ts';
 import { uuidRange } from '../lib/ids.ts';
 
 const MESSAGES_MAX = 500;

@@ -1,6 +1,6 @@
 /**
  * In test mode, addresses at simulator.test simulate receiver behavior. The local part before any
- * +label selects it: see delivery/simulator.ts.
+ * +label selects it: see delivery/transport/simulator.ts.
  */
 const SIMULATOR_DOMAIN = '@simulator.test';
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
-import { isWriteFenced } from '../db/database-errors.ts';
-import { parseDatabaseUrl } from '../db/database-url.ts';
-import { listen } from '../db/listen.ts';
-import { systemClock } from '../lib/clock.ts';
+import { isWriteFenced } from '../db/connections/database-errors.ts';
+import { parseDatabaseUrl } from '../db/connections/database-url.ts';
+import { listen } from '../db/connections/listen.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
-import { ManualClock } from '../lib/manual-clock.ts';
+import { systemClock } from '../lib/time/clock.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import { closeWorkspace, reopenWorkspace } from './close-workspace.ts';
 import { insertPurge } from './workspace-purge-store.ts';
 import { WorkspacePurges } from './workspace-purges.ts';

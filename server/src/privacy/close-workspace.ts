@@ -5,12 +5,12 @@ import {
   readMoveState,
   readProfile,
 } from '../accounts/workspace-move-store.ts';
-import { isLockTimeout } from '../db/database-errors.ts';
-import { inTransaction, type Pool } from '../db/pool.ts';
-import { type FencedTable, fenceTables, removeFence } from '../db/write-fence.ts';
+import { isLockTimeout } from '../db/connections/database-errors.ts';
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
+import { type FencedTable, fenceTables, removeFence } from '../db/connections/write-fence.ts';
 import { areEventsConsumed } from '../events/event-consumer-store.ts';
-import { type Clock, pause } from '../lib/clock.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import { type Clock, pause } from '../lib/time/clock.ts';
 import { areCountsFolded, foldCounts } from '../stats/fold-counts-store.ts';
 import { consumeEvents } from './consume-events.ts';
 import { areQueuesParked, isWorkLeft, parkQueues, unparkQueues } from './moving-queues.ts';

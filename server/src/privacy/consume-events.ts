@@ -1,8 +1,8 @@
-import type { Pool } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { silentLog } from '../lib/log.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { StatsAggregator } from '../stats/stats-aggregator.ts';
-import { fanOut, fanOutDueChunk, NO_CAPACITY } from '../webhooks/fan-out-store.ts';
+import { fanOut, fanOutDueChunk, NO_CAPACITY } from '../webhooks/fan-out/fan-out-store.ts';
 
 const BATCH_SIZE = 1_000;
 

@@ -1,7 +1,7 @@
 import type { Mode, TenantScope } from '../accounts/tenant-scope.ts';
 import { deleteContact } from '../contacts/contact-store.ts';
-import { isConnectionError } from '../db/database-errors.ts';
-import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
+import { isConnectionError } from '../db/connections/database-errors.ts';
+import { inTransaction, type Pool, type PoolClient } from '../db/connections/pool.ts';
 import {
   type ErasableEvent,
   readEventsOf,
@@ -11,10 +11,10 @@ import {
 import type { InboundMailbox, InboundMessageEventData } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { deleteInboundMessages, findInboundMessagesOf } from '../inbound/inbound-message-store.ts';
-import { type Clock, pause } from '../lib/clock.ts';
-import type { Encryptor } from '../lib/encryption.ts';
+import type { Encryptor } from '../lib/crypto/encryption.ts';
 import { encodeId, uuidFloor } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
+import { type Clock, pause } from '../lib/time/clock.ts';
 import { readFailedRequests, rewriteRequests } from '../logs/request-log-store.ts';
 import { deleteArchivedContents } from '../messages/archive/archive-store.ts';
 import {

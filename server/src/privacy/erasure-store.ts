@@ -1,9 +1,9 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Queryable } from '../db/pool.ts';
-import { purgeRows } from '../db/purge-rows.ts';
-import { sqlTime } from '../db/row-types.ts';
-import { selectList } from '../db/select-list.ts';
-import type { ErasuresRow } from '../db/tables.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import type { ErasuresRow } from '../db/schema/tables.ts';
+import { purgeRows } from '../db/statements/purge-rows.ts';
+import { selectList } from '../db/statements/select-list.ts';
 
 /** The erasures in progress and their counts. */
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { newWorkspace } from '../../test/harness/database/enqueue-messages.ts';
 import { until } from '../../test/harness/delivery/delivery-engine.ts';
-import type { Pool } from '../db/pool.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { readNextBatch, takeChunk, takeOverChunk } from '../events/event-chunk-store.ts';
 import {
   areEventsConsumed,
@@ -11,15 +11,16 @@ import {
   skipConsumersTo,
 } from '../events/event-consumer-store.ts';
 import { appendEvents, EVENT_LOG_START, type NewEvent } from '../events/events-store.ts';
-import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
+import { systemClock } from '../lib/time/clock.ts';
 import { newLease } from '../queue/lease.ts';
 import { readContentBytes } from '../quotas/quota-store.ts';
 import { CountBucket } from '../stats/count-buckets.ts';
 import { type AppendedRow, appendedRow } from '../stats/counts-row.ts';
 import { StatsAggregator } from '../stats/stats-aggregator.ts';
 import { readUncounted, writeCountsOfBatch, writeCountsOfChunks } from '../stats/stats-store.ts';
+import { WebhookThrottle } from '../webhooks/dispatch/webhook-throttle.ts';
 import {
   type FanOutCapacity,
   fanOut,
@@ -28,10 +29,9 @@ import {
   fanOutNextChunk,
   NO_CAPACITY,
   skipToEnd,
-} from '../webhooks/fan-out-store.ts';
-import { WebhookFanOut } from '../webhooks/webhook-fan-out.ts';
-import { replayEvents } from '../webhooks/webhook-history-store.ts';
-import { WebhookThrottle } from '../webhooks/webhook-throttle.ts';
+} from '../webhooks/fan-out/fan-out-store.ts';
+import { WebhookFanOut } from '../webhooks/fan-out/webhook-fan-out.ts';
+import { replayEvents } from '../webhooks/history/webhook-history-store.ts';
 import { consumeEvents } from './consume-events.ts';
 
 /** Consumers that share the event log: every event is processed once, and readers know what is left. */

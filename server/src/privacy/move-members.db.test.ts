@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { saveBaseUrl } from '../accounts/moved-workspace-store.ts';
-import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
+import { systemClock } from '../lib/time/clock.ts';
 import { WorkspaceMove } from './workspace-move.ts';
 
 /** A passkey works at one host name only, so it is copied to an installation that has the same. */

@@ -1,9 +1,9 @@
 import { readBaseUrl } from '../accounts/moved-workspace-store.ts';
 import { findPeopleByEmail, personExists } from '../accounts/workspace-move-store.ts';
-import { describeTable, insertRows, readRows, type TextRow } from '../db/copy-rows.ts';
-import type { PoolClient, Queryable } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { PoolClient, Queryable } from '../db/connections/pool.ts';
+import { describeTable, insertRows, readRows, type TextRow } from '../db/statements/copy-rows.ts';
 import { uuidv7 } from '../lib/ids.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { tablesThatMove } from './moved-tables.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { TenantTable } from '../db/purge-rows.ts';
+import type { TenantTable } from '../db/statements/purge-rows.ts';
 
 /**
  * How each table moves with a workspace, in the order of their foreign keys.

@@ -1,15 +1,15 @@
-import type { Queryable } from '../db/pool.ts';
-import type { TenantTable } from '../db/purge-rows.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import type { TenantTable } from '../db/statements/purge-rows.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import { DELIVERIES } from '../messages/deliveries/delivery-lease-store.ts';
 import type { LeasedTable } from '../queue/lease-store.ts';
 import { anyLeasedBefore, anyUnparked, parkRows, unparkRows } from '../queue/parking-store.ts';
+import { WEBHOOK_DELIVERIES } from '../webhooks/dispatch/webhook-queue-store.ts';
 import {
   anyUnparkedBacklog,
   parkBacklogs,
   unparkBacklogs,
-} from '../webhooks/webhook-backlog-store.ts';
-import { WEBHOOK_DELIVERIES } from '../webhooks/webhook-queue-store.ts';
+} from '../webhooks/fan-out/webhook-backlog-store.ts';
 
 /** The queues of a workspace that moves: mail and webhooks. */
 interface MovingQueue {

@@ -1,9 +1,13 @@
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
 import { continueLogAfter } from '../db/event-log-offset.ts';
-import { ensurePartitions, PARTITIONED_TABLES, partitionsStartMs } from '../db/partitions.ts';
-import { inTransaction, type Pool } from '../db/pool.ts';
+import {
+  ensurePartitions,
+  PARTITIONED_TABLES,
+  partitionsStartMs,
+} from '../db/schema/partitions.ts';
 import { readConsumerPosition, skipConsumersTo } from '../events/event-consumer-store.ts';
-import type { Clock } from '../lib/clock.ts';
 import { uuidTime } from '../lib/ids.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { consumeEvents } from './consume-events.ts';
 
 /** Prepares the database that a workspace moves to: its event log and its partitions. */

@@ -1,6 +1,6 @@
 import { ACCESS_PURGES } from '../accounts/account-purge-store.ts';
 import { CONTACT_PURGES } from '../contacts/contact-purge-store.ts';
-import type { PurgedTable, TenantTable } from '../db/purge-rows.ts';
+import type { PurgedTable, TenantTable } from '../db/statements/purge-rows.ts';
 import { DOMAIN_PURGES } from '../domains/domain-purge-store.ts';
 import { EVENT_PURGES } from '../events/event-purge-store.ts';
 import { INBOUND_PURGES } from '../inbound/inbound-purge-store.ts';

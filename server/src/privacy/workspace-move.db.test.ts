@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
-import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
+import { systemClock } from '../lib/time/clock.ts';
 import { type MoveStep, WorkspaceMove } from './workspace-move.ts';
 
 /** Moves a workspace between databases that no server uses, so that nothing but the move acts. */

@@ -12,6 +12,8 @@ import {
   readProfile,
 } from '../accounts/workspace-move-store.ts';
 import { acquireMove, acquireWithoutServers } from '../db/advisory-lock.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/connections/pool.ts';
+import { removeFence } from '../db/connections/write-fence.ts';
 import {
   type CopiedTable,
   copyTable,
@@ -20,15 +22,13 @@ import {
   inTextTransaction,
   readRows,
   withTextFormat,
-} from '../db/copy-rows.ts';
-import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
-import { removeFence } from '../db/write-fence.ts';
+} from '../db/statements/copy-rows.ts';
 import { findReceivingDomain, findReceivingNames } from '../domains/receiving-domain-store.ts';
 import { newestEventTx } from '../events/event-consumer-store.ts';
-import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { closeWorkspace, reopenWorkspace } from './close-workspace.ts';
 import { copyMembers } from './move-members.ts';
 import { tablesThatMove } from './moved-tables.ts';

@@ -1,7 +1,7 @@
-import type { Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
-import { selectList } from '../db/select-list.ts';
-import type { WorkspacePurgesRow } from '../db/tables.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import type { WorkspacePurgesRow } from '../db/schema/tables.ts';
+import { selectList } from '../db/statements/select-list.ts';
 
 /** The deletion of a workspace, from the start of its purge. */
 export interface WorkspacePurge {

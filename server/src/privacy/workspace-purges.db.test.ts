@@ -2,10 +2,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
 import { until } from '../../test/harness/until.ts';
 import { Workspaces } from '../accounts/workspaces.ts';
-import { inTransaction } from '../db/pool.ts';
+import { inTransaction } from '../db/connections/pool.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
-import { ManualClock } from '../lib/manual-clock.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import { listPurges } from './workspace-purge-store.ts';
 import { WorkspacePurges } from './workspace-purges.ts';
 

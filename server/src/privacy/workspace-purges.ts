@@ -1,11 +1,11 @@
 import { deleteWorkspace, startPurge } from '../accounts/workspace-store.ts';
-import { isConnectionError, isSerializationFailure } from '../db/database-errors.ts';
-import { inTransaction, type Pool } from '../db/pool.ts';
-import { anyRowLeft, type PurgedRows, type PurgedTable } from '../db/purge-rows.ts';
-import { removeFence } from '../db/write-fence.ts';
-import type { Clock } from '../lib/clock.ts';
+import { isConnectionError, isSerializationFailure } from '../db/connections/database-errors.ts';
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
+import { removeFence } from '../db/connections/write-fence.ts';
+import { anyRowLeft, type PurgedRows, type PurgedTable } from '../db/statements/purge-rows.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { PURGED_TABLES } from './purged-tables.ts';
 import {
   addDeletedRows,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Clock, Timer } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
-import { ManualClock } from '../lib/manual-clock.ts';
+import type { Clock, Timer } from '../lib/time/clock.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import { ClaimLoop, type ClaimLoopParts } from './claim-loop.ts';
 import type { FoundQueue } from './due-queues.ts';
 

@@ -1,7 +1,7 @@
-import { RETRY_MAX_MS } from '../db/retrying-writer.ts';
+import { RETRY_MAX_MS } from '../db/connections/retrying-writer.ts';
 import { assert } from '../lib/assert.ts';
-import type { Clock, Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import type { Clock, Timer } from '../lib/time/clock.ts';
 import { type ClaimableQueue, DueQueues, type FoundQueue } from './due-queues.ts';
 import { type LeaseTerms, newLease } from './lease.ts';
 

@@ -1,4 +1,4 @@
-import { Fifo } from '../lib/fifo.ts';
+import { Fifo } from '../lib/scheduling/fifo.ts';
 
 export interface Waiter {
   resume(): void;

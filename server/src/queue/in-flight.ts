@@ -1,5 +1,5 @@
-import type { Clock } from '../lib/clock.ts';
-import { FairShares } from '../lib/fair-shares.ts';
+import { FairShares } from '../lib/scheduling/fair-shares.ts';
+import type { Clock } from '../lib/time/clock.ts';
 
 /** The attempts in flight: at most `max`, of which no workspace gets all. */
 export class InFlight {

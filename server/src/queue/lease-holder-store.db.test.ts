@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { enqueue, newWorkspace } from '../../test/harness/database/enqueue-messages.ts';
-import type { Pool } from '../db/pool.ts';
-import { systemClock } from '../lib/clock.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import { systemClock } from '../lib/time/clock.ts';
 import { DELIVERIES } from '../messages/deliveries/delivery-lease-store.ts';
-import { WEBHOOK_DELIVERIES } from '../webhooks/webhook-queue-store.ts';
+import { WEBHOOK_DELIVERIES } from '../webhooks/dispatch/webhook-queue-store.ts';
 import { newLeaseToken } from './lease.ts';
 import { leaseHolderStore } from './lease-holder-store.ts';
 

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { inTransaction, type Pool } from '../db/pool.ts';
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
 import { HOLDER_ID_MAX, leaseTokensOf } from './lease.ts';
 import { expireLeases, type LeasedTable } from './lease-store.ts';
 

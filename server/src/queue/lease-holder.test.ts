@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { silentLog } from '../lib/log.ts';
-import { ManualClock } from '../lib/manual-clock.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import { newLeaseToken } from './lease.ts';
 import { SharedHolder } from './lease-holder.ts';
 import type { HolderState, LeaseHolderStore } from './lease-holder-store.ts';

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import type { Clock, Timer } from '../lib/time/clock.ts';
 import { holderOf } from './lease.ts';
 import type { HolderState, LeaseHolderStore } from './lease-holder-store.ts';
 

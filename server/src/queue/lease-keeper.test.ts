@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { silentLog } from '../lib/log.ts';
-import { ManualClock } from '../lib/manual-clock.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import type { LeasedItem } from './lease.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { ReadyQueue } from './ready-queue.ts';

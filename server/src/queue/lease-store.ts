@@ -1,5 +1,5 @@
-import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
+import { inTransaction, type Pool, type PoolClient } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
 
 /**
  * The statements that every leased queue needs: claiming, renewing and releasing. A table that is a

@@ -1,5 +1,5 @@
 import { assert } from '../lib/assert.ts';
-import { Fifo } from '../lib/fifo.ts';
+import { Fifo } from '../lib/scheduling/fifo.ts';
 import type { ConcurrencyLimit, Waiter } from './concurrency-limit.ts';
 import { enterState, type LeasedItem } from './lease.ts';
 

@@ -1,10 +1,10 @@
-import { isTransientError } from '../db/database-errors.ts';
+import { isTransientError } from '../db/connections/database-errors.ts';
 import {
   RetryingWriter,
   type RetryingWriterOptions,
   WriterStoppedError,
-} from '../db/retrying-writer.ts';
-import { GroupCommit } from '../lib/group-commit.ts';
+} from '../db/connections/retrying-writer.ts';
+import { GroupCommit } from '../lib/scheduling/group-commit.ts';
 
 /**
  * Writes results in group commits. While the database is unavailable they are kept and retried: a

@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
+import type { Clock } from '../lib/time/clock.ts';
 
 /**
  * Workspaces of which nothing may be claimed or started for the moment, because they are about to move to

@@ -1,7 +1,7 @@
-import { channel } from '../db/notification-channels.ts';
-import type { Queryable } from '../db/pool.ts';
-import type { PurgedTable } from '../db/purge-rows.ts';
-import { sqlTime } from '../db/row-types.ts';
+import { channel } from '../db/connections/notification-channels.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import type { PurgedTable } from '../db/statements/purge-rows.ts';
 import type { Brake, BrakeEvidence, BrakePolicy, BrakeState } from './brake.ts';
 
 /** The brakes of workspaces. Nodes cache a brake with the quotas, so those are invalidated. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
 import { Workspaces } from '../accounts/workspaces.ts';
-import { ManualClock } from '../lib/manual-clock.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import { CountedQuota } from './counted-quota.ts';
 import { CountedQuotaNotices, decideNotices } from './counted-quota-notices.ts';
 import { contactQuotaExceeded } from './quota.ts';

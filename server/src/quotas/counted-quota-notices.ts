@@ -1,7 +1,7 @@
 import { lockForTransaction } from '../db/advisory-lock.ts';
-import { inTransaction, type Pool } from '../db/pool.ts';
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
 import { appendEvents, type NewEvent } from '../events/events-store.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { isWarningDue } from './quota.ts';
 import { deleteNotices, findNotices, insertStandingNotice } from './quota-store.ts';
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../lib/clock.ts';
 import type { RefusedError } from '../lib/refused-error.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { CountedQuotaNotices } from './counted-quota-notices.ts';
 
 /**

@@ -1,6 +1,6 @@
-import type { NotificationListener } from '../db/listen.ts';
-import type { Pool } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { NotificationListener } from '../db/connections/listen.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { type BrakeSettings, effectiveQuotas, probationEndOf } from './brake.ts';
 import { CountedQuota, type CountedQuotaParts } from './counted-quota.ts';
 import { type CountedQuotaName, CountedQuotaNotices } from './counted-quota-notices.ts';

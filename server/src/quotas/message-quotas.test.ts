@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../lib/manual-clock.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import { type LeaseResult, MessageQuotas } from './message-quotas.ts';
 import { HOUR_MS, NO_QUOTAS, type Quotas } from './quota.ts';
 import { decideLease } from './quota-leases.ts';

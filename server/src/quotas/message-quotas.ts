@@ -1,6 +1,6 @@
-import type { Clock } from '../lib/clock.ts';
 import { NotifyCache } from '../lib/notify-cache.ts';
 import { invalidFields, type RefusedError } from '../lib/refused-error.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { HOUR_MS, type MessageQuota, messageQuotaExceeded, plural, type Quotas } from './quota.ts';
 
 /**

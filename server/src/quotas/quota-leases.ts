@@ -1,8 +1,8 @@
-import { inTransaction, type Pool } from '../db/pool.ts';
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
 import { readConsumerPosition } from '../events/event-consumer-store.ts';
 import { appendEvents, type NewEvent } from '../events/events-store.ts';
-import type { Clock } from '../lib/clock.ts';
 import { IDS_AHEAD_MAX_MS, uuidTime } from '../lib/ids.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { LeaseResult } from './message-quotas.ts';
 import {
   chunkOf,

@@ -1,7 +1,7 @@
-import { channel } from '../db/notification-channels.ts';
-import type { Queryable } from '../db/pool.ts';
-import { type PurgedTable, purgeRows } from '../db/purge-rows.ts';
-import { sqlTime } from '../db/row-types.ts';
+import { channel } from '../db/connections/notification-channels.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import { type PurgedTable, purgeRows } from '../db/statements/purge-rows.ts';
 import { unprocessedEvents } from '../events/event-consumer-store.ts';
 import { type MessageUsage, type Quotas, WARN_AT_PERCENT_DEFAULT } from './quota.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../lib/manual-clock.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import { CountedQuota } from './counted-quota.ts';
 import { MessageQuotas } from './message-quotas.ts';
 import { contentQuotaExceeded, NO_QUOTAS, type Quotas } from './quota.ts';

@@ -1,7 +1,7 @@
-import { inTransaction, type Pool } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
 import { appendEvents } from '../events/events-store.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import {
   type BrakePolicy,
   type BrakeSettings,

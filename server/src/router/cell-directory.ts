@@ -1,9 +1,9 @@
 import type { CellAddress } from '../config/cell-settings.ts';
 import { CELL_LOOKUP_PATH, type CellState } from '../http/pages/cell-lookup.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import { WeightedCache } from '../lib/memory/weighted-cache.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { WeightedCache } from '../lib/weighted-cache.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { RoutingSubject } from './routing-subject.ts';
 
 /**

@@ -7,10 +7,10 @@ import {
 } from '../http/pages/cell-inbound-mail.ts';
 import { CELL_REPORTS_PATH, type RoutedReportResponse } from '../http/pages/cell-reports.ts';
 import type { InboundOutcome } from '../inbound/inbound-receiver.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import { WeightedCache } from '../lib/memory/weighted-cache.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { WeightedCache } from '../lib/weighted-cache.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { beginningOfReport } from '../mail/reports/report-beginning.ts';
 import { isComplaintsAddress, mayBeSignedAddress } from '../mail/return-path-address.ts';

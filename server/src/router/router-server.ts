@@ -14,11 +14,11 @@ import {
 } from '../http/problems/problem-details.ts';
 import { acceptAnyExpectation, checkHeaders } from '../http/server/check-headers.ts';
 import type { ListeningServer } from '../http/server/http-listener.ts';
-import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
-import { MemoryBudget } from '../lib/memory-budget.ts';
+import { MemoryBudget } from '../lib/memory/memory-budget.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { CellDirectory, Location } from './cell-directory.ts';
 import {
   CellConnections,

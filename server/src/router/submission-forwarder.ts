@@ -3,9 +3,9 @@ import type { Caller } from '../accounts/caller.ts';
 import type { CellAddress } from '../config/cell-settings.ts';
 import { MISDIRECTED_HEADER } from '../http/pages/cell-lookup.ts';
 import type { ProblemDetails } from '../http/problems/problem-details.ts';
-import type { Clock } from '../lib/clock.ts';
+import { WeightedCache } from '../lib/memory/weighted-cache.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { WeightedCache } from '../lib/weighted-cache.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { CellDirectory } from './cell-directory.ts';
 import type { RoutingSubject } from './routing-subject.ts';
 

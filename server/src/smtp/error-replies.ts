@@ -1,5 +1,5 @@
 import { WorkspaceMovingError } from '../accounts/workspace-moving.ts';
-import { isConnectionError, isWriteFenced } from '../db/database-errors.ts';
+import { isConnectionError, isWriteFenced } from '../db/connections/database-errors.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryBudget } from '../lib/memory-budget.ts';
+import { MemoryBudget } from '../lib/memory/memory-budget.ts';
 import { withReceivedData } from './receive-data.ts';
 
 /** The memory of all messages that are being received is limited, and always released. */

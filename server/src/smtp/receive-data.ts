@@ -1,4 +1,4 @@
-import type { MemoryReservation } from '../lib/memory-budget.ts';
+import type { MemoryReservation } from '../lib/memory/memory-budget.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { completeLines } from '../mail/reports/report-beginning.ts';
 import type { DataViolation, MessageData } from './message-data.ts';

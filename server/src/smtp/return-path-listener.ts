@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import type { ReportOutcome } from '../bounces/report-outcome.ts';
 import type { InboundOutcome } from '../inbound/inbound-receiver.ts';
 import type { MailClient } from '../inbound/received-header.ts';
-import { MemoryBudget } from '../lib/memory-budget.ts';
+import { MemoryBudget } from '../lib/memory/memory-budget.ts';
 import { REPORT_BYTES_KEPT } from '../mail/reports/report-beginning.ts';
 import type { ClientOrigin } from './client-origin.ts';
 import { SmtpReplyError } from './error-replies.ts';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { type SecureContext, TLSSocket } from 'node:tls';
-import type { Clock, Timer } from '../lib/clock.ts';
+import type { Clock, Timer } from '../lib/time/clock.ts';
 import { SmtpInput } from './smtp-input.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Clock } from '../lib/clock.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { DataSource } from './message-data.ts';
 
 /**

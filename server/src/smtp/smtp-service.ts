@@ -1,11 +1,11 @@
 import type { AddressInfo, Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
-import { isConnectionError } from '../db/database-errors.ts';
-import type { StorageOutage } from '../db/storage-outage.ts';
-import { type Clock, pause } from '../lib/clock.ts';
+import { isConnectionError } from '../db/connections/database-errors.ts';
+import type { StorageOutage } from '../db/connections/storage-outage.ts';
 import type { Log } from '../lib/log.ts';
 import type { IpRanges } from '../lib/net/ip-ranges.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import { type Clock, pause } from '../lib/time/clock.ts';
 import type { ClientOrigin } from './client-origin.ts';
 import { ConnectionLimiter } from './connection-limiter.ts';
 import { replyForError, SmtpReplyError } from './error-replies.ts';

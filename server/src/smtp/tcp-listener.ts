@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { type SecureContext, TLSSocket } from 'node:tls';
-import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { IpRanges } from '../lib/net/ip-ranges.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { type ClientOrigin, directOrigin, proxiedOrigin } from './client-origin.ts';
 import { ConnectionLimiter } from './connection-limiter.ts';
 import { type ProxyHeader, parseProxyHeader } from './proxy-protocol.ts';

@@ -1,7 +1,7 @@
 import { constants } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { StorageStartError } from '../db/database-errors.ts';
+import { StorageStartError } from '../db/connections/database-errors.ts';
 
 export interface CertificateFiles {
   readonly certFile: string;

@@ -1,10 +1,10 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import { tryLockForTransaction } from '../db/advisory-lock.ts';
+import type { Queryable } from '../db/connections/pool.ts';
 import { LOCKS } from '../db/lock-numbers.ts';
-import type { Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
-import { selectList } from '../db/select-list.ts';
-import type { AlarmsRow } from '../db/tables.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import type { AlarmsRow } from '../db/schema/tables.ts';
+import { selectList } from '../db/statements/select-list.ts';
 import { fewestThatMatter, troubledWorkspaces } from './troubled-workspaces.ts';
 
 /** The readings behind the alarms, from the tables of several modules, and the raised alarms. */

@@ -1,7 +1,7 @@
-import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/connections/pool.ts';
 import { appendEvents, type NewEvent } from '../events/events-store.ts';
-import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import {
   type AlarmKind,
   type AlarmReading,

@@ -1,7 +1,7 @@
 import { findWorkspace, setSuspension } from '../accounts/workspace-store.ts';
-import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/connections/pool.ts';
 import { appendEvents } from '../events/events-store.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import {
   type Brake,
   type BrakeDecision,

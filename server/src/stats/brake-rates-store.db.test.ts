@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { newWorkspace } from '../../test/harness/database/enqueue-messages.ts';
-import type { Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
 import { NO_POLICY } from '../quotas/brake.ts';
 import { saveBrakePolicy } from '../quotas/brake-store.ts';
 import { readBrakeCounts } from './brake-rates-store.ts';

@@ -1,7 +1,7 @@
 import { tryLockForTransaction } from '../db/advisory-lock.ts';
+import type { Queryable } from '../db/connections/pool.ts';
 import { LOCKS } from '../db/lock-numbers.ts';
-import type { Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
 import type { BrakeCounts } from '../quotas/brake.ts';
 import { troubledWorkspaces } from './troubled-workspaces.ts';
 

@@ -1,6 +1,6 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import { recordset } from '../db/recordset.ts';
-import type { StatisticsAppendedRow, StatisticsHoursRow } from '../db/tables.ts';
+import type { StatisticsAppendedRow, StatisticsHoursRow } from '../db/schema/tables.ts';
+import { recordset } from '../db/statements/recordset.ts';
 import { ALL_DIMENSIONS, type CountBucket, type Dimension } from './count-buckets.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { Mode, TenantScope } from '../accounts/tenant-scope.ts';
 import { lockForTransaction } from '../db/advisory-lock.ts';
-import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
-import { recordset } from '../db/recordset.ts';
-import { sqlTime } from '../db/row-types.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import { recordset } from '../db/statements/recordset.ts';
 import {
   type CountBucket,
   CountBuckets,

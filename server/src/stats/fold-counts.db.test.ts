@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { until } from '../../test/harness/delivery/delivery-engine.ts';
-import type { Pool } from '../db/pool.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { oldestUnprocessed } from '../events/event-consumer-store.ts';
 import { appendEvents, type NewEvent } from '../events/events-store.ts';
-import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
+import { systemClock } from '../lib/time/clock.ts';
 import { areCountsFolded, foldCounts } from './fold-counts-store.ts';
 import { StatsAggregator } from './stats-aggregator.ts';
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Pool } from '../db/pool.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import type { EventChunk } from '../events/event-chunk-store.ts';
 import { type CountBucket, CountBuckets } from './count-buckets.ts';
 import { type AppendedRow, appendedRow } from './counts-row.ts';

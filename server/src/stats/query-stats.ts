@@ -1,5 +1,5 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import type { Pool } from '../db/pool.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import type { Dimension } from './count-buckets.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import type { Pool } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
 
 /** The queue at this moment, of one workspace or of all workspaces. */
 export interface QueueSnapshot {

@@ -1,5 +1,5 @@
-import type { Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
 
 /** The whole server at this moment, for the operator. */
 export interface ServerStatus {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { until } from '../../test/harness/delivery/delivery-engine.ts';
-import { inTransaction, type Pool } from '../db/pool.ts';
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
 import { oldestUnprocessed } from '../events/event-consumer-store.ts';
 import { appendEvents } from '../events/events-store.ts';
-import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
-import { ManualClock } from '../lib/manual-clock.ts';
+import { systemClock } from '../lib/time/clock.ts';
+import { ManualClock } from '../lib/time/manual-clock.ts';
 import { StatsAggregator } from './stats-aggregator.ts';
 
 /** Tenants choose tags, so their number is limited: what a workspace used before decides. */

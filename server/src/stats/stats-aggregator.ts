@@ -1,5 +1,5 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Pool } from '../db/pool.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { checkRetentionClock } from '../db/retention-clock.ts';
 import {
   type BatchLimits,
@@ -9,9 +9,9 @@ import {
   takeChunk,
   takeOverChunk,
 } from '../events/event-chunk-store.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { inParallel, WorkLoop } from '../lib/work-loop.ts';
+import { inParallel, WorkLoop } from '../lib/scheduling/work-loop.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { CountBucket, Dimension } from './count-buckets.ts';
 import { countEvents } from './count-events.ts';
 import { appendedRow } from './counts-row.ts';

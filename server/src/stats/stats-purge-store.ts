@@ -1,4 +1,4 @@
-import { type PurgedTable, purgeRows } from '../db/purge-rows.ts';
+import { type PurgedTable, purgeRows } from '../db/statements/purge-rows.ts';
 
 /** Few enough for one statement. It waits for a process that is adding them to the others. */
 const APPENDED: PurgedTable<'statistics_appended'> = {

@@ -1,7 +1,7 @@
 import type { Mode, TenantScope } from '../accounts/tenant-scope.ts';
-import type { Pool } from '../db/pool.ts';
-import { recordset } from '../db/recordset.ts';
-import { sqlTime } from '../db/row-types.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import { recordset } from '../db/statements/recordset.ts';
 import {
   chunksParameters,
   type EventChunk,

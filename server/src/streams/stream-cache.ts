@@ -1,6 +1,6 @@
-import type { Pool } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { NotifyCache } from '../lib/notify-cache.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { DEFAULT_STREAM, DEFAULT_STREAM_KEY, type Stream } from './stream.ts';
 import { listStreams } from './stream-store.ts';
 

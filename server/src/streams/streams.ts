@@ -1,7 +1,7 @@
 import { lockForTransaction } from '../db/advisory-lock.ts';
-import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/connections/pool.ts';
 import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { DEFAULT_STREAM, DEFAULT_STREAM_KEY, type Stream, type StreamPurpose } from './stream.ts';
 import { withDefault } from './stream-cache.ts';

@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 import type { Mode } from '../accounts/tenant-scope.ts';
-import { createHmacSha256 } from '../lib/hmac.ts';
+import { createHmacSha256 } from '../lib/crypto/hmac.ts';
 
 /**
  * The key under which an erased address stays suppressed. It is keyed with SECRET_KEY, because

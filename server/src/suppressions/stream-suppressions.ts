@@ -1,7 +1,7 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Pool, Queryable } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Pool, Queryable } from '../db/connections/pool.ts';
 import { LAST_UUID, uuidFloor } from '../lib/ids.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { AddressHash } from './erased-address.ts';
 import {
   appendSuppressionEvents,

@@ -1,5 +1,5 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import type { Queryable } from '../db/pool.ts';
+import type { Queryable } from '../db/connections/pool.ts';
 import { appendEvents, type NewEvent } from '../events/events-store.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import { isAddressHash } from './erased-address.ts';

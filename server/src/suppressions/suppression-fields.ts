@@ -1,5 +1,5 @@
 import type { FieldError } from '../lib/refused-error.ts';
-import { parseTime } from '../lib/rfc3339.ts';
+import { parseTime } from '../lib/time/rfc3339.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
 import { EVERYWHERE, type Suppression, type SuppressionReason } from './suppression-store.ts';

@@ -1,4 +1,4 @@
-import { purgeRows } from '../db/purge-rows.ts';
+import { purgeRows } from '../db/statements/purge-rows.ts';
 
 /** Suppressions. */
 export const SUPPRESSION_PURGES = [

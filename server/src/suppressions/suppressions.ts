@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/connections/pool.ts';
 import { checkRetentionClock } from '../db/retention-clock.ts';
 import { appendEvents } from '../events/events-store.ts';
-import type { Clock } from '../lib/clock.ts';
 import { LAST_UUID, uuidFloor } from '../lib/ids.ts';
 import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { type AddressHash, isAddressHash } from './erased-address.ts';
 import {

@@ -1,24 +1,24 @@
 import type { FieldError } from '../lib/refused-error.ts';
-import { checkVariables } from './check-variables.ts';
-import { withDefaults } from './engine/apply-defaults.ts';
-import {
-  inferVariables,
-  mergeInferred,
-  mergeVariables,
-  type TemplateVariable,
-} from './infer-variables.ts';
-import { localeChain } from './locales.ts';
-import { type Mask, secretValues, withoutSecrets } from './redact.ts';
+import { checkVariables } from './checks/check-variables.ts';
+import { type Mask, secretValues, withoutSecrets } from './content/redact.ts';
 import {
   baseContent,
   type ResolvedSources,
   type StoredContent,
   type VersionSelector,
-} from './stored-content.ts';
+} from './content/stored-content.ts';
+import { withDefaults } from './engine/apply-defaults.ts';
+import { localeChain } from './locales.ts';
 import { hasPlaceholder, type ParsedContent, parseContent } from './template-engine.ts';
 import type { ResolvedTemplate, VariableValues } from './template-resolver.ts';
 import { CompiledVariant, memoizedParser } from './template-variant.ts';
-import { type JsonSchema, variablesSchema } from './variables-schema.ts';
+import {
+  inferVariables,
+  mergeInferred,
+  mergeVariables,
+  type TemplateVariable,
+} from './variables/infer-variables.ts';
+import { type JsonSchema, variablesSchema } from './variables/variables-schema.ts';
 
 /**
  * A template compiled for sending: the template, its layout and its partials are parsed, its

@@ -1,6 +1,6 @@
 import { encodeId } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { ID_PREFIXES } from './stored-content.ts';
+import { ID_PREFIXES } from './content/stored-content.ts';
 import type { Template } from './template-store.ts';
 
 /**

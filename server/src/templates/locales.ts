@@ -1,4 +1,4 @@
-import { pathUses } from './path-uses.ts';
+import { pathUses } from './checks/path-uses.ts';
 import type { ParsedContent, Partials } from './template-engine.ts';
 
 /** Locale variants of a template: which one a send uses, and what each of them lacks. */

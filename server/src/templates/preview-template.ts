@@ -1,16 +1,16 @@
 import type { FieldError } from '../lib/refused-error.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { textPartOf } from '../mail/html/html-to-text.ts';
+import { pathUses } from './checks/path-uses.ts';
 import type { CompiledTemplate } from './compile-template.ts';
-import { pathUses } from './path-uses.ts';
 import {
   type MissingValue,
   RenderBudget,
   type RenderLimits,
   type RenderWarning,
 } from './template-engine.ts';
-import { pathFromPointer } from './variable-paths.ts';
-import { sampleValues } from './variables-schema.ts';
+import { pathFromPointer } from './variables/variable-paths.ts';
+import { sampleValues } from './variables/variables-schema.ts';
 
 /** Renders a template as it would be sent, with given or sample values, and lists missing values. */
 

@@ -1,13 +1,13 @@
 import { encodeId } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import type { TemplateFinding } from './checks/template-finding.ts';
+import type { Publication } from './content/publish-content.ts';
+import { type ContentKind, ID_PREFIXES, type StoredContent } from './content/stored-content.ts';
 import { draftEtag } from './draft-etag.ts';
-import type { TemplateVariable } from './infer-variables.ts';
-import type { Publication } from './publish-content.ts';
 import type { PushResult } from './push-templates.ts';
-import { type ContentKind, ID_PREFIXES, type StoredContent } from './stored-content.ts';
 import type { TemplateCache } from './template-cache.ts';
-import type { TemplateFinding } from './template-finding.ts';
 import type { Template, TemplateSummary, Version } from './template-store.ts';
+import type { TemplateVariable } from './variables/infer-variables.ts';
 
 /** The public representations, shared by the API and the command line. */
 

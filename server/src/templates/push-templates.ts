@@ -1,22 +1,22 @@
 import type { Caller } from '../accounts/caller.ts';
 import { lockForTransaction } from '../db/advisory-lock.ts';
-import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/connections/pool.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
-import { eventLoopTurns } from '../lib/turns.ts';
-import { checkTemplate } from './check-template.ts';
-import { fieldPointer } from './engine/content-errors.ts';
-import { publishContent } from './publish-content.ts';
+import { eventLoopTurns } from '../lib/scheduling/turns.ts';
+import type { Clock } from '../lib/time/clock.ts';
+import { checkTemplate } from './checks/check-template.ts';
+import type { TemplateFinding } from './checks/template-finding.ts';
+import { publishContent } from './content/publish-content.ts';
 import {
   type ContentKind,
   EMPTY_CONTENT,
   referencedPartials,
   type StoredContent,
-} from './stored-content.ts';
+} from './content/stored-content.ts';
+import { fieldPointer } from './engine/content-errors.ts';
 import { PARTS_BYTES_MAX } from './template-dependencies-store.ts';
 import { applyFieldChanges, parseKey } from './template-fields.ts';
-import type { TemplateFinding } from './template-finding.ts';
 import { assertTemplateQuota } from './template-quota.ts';
 import {
   type ContentRef,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
 import { newWorkspace } from '../../test/harness/database/enqueue-messages.ts';
-import { systemClock } from '../lib/clock.ts';
+import { systemClock } from '../lib/time/clock.ts';
 import { TemplateCache } from './template-cache.ts';
 import { Templates } from './templates.ts';
 

@@ -1,11 +1,11 @@
-import type { Pool } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import { WeightedCache } from '../lib/memory/weighted-cache.ts';
 import { NotifyCache } from '../lib/notify-cache.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { eventLoopTurns } from '../lib/turns.ts';
-import { WeightedCache } from '../lib/weighted-cache.ts';
+import { eventLoopTurns } from '../lib/scheduling/turns.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { CompiledTemplate } from './compile-template.ts';
-import type { ResolvedSources, StoredContent, VersionSelector } from './stored-content.ts';
+import type { ResolvedSources, StoredContent, VersionSelector } from './content/stored-content.ts';
 import { readTemplateParts, type TemplatePart } from './template-dependencies-store.ts';
 import type { TemplateResolver, TemplateVersionRef } from './template-resolver.ts';
 import { findTemplate } from './template-store.ts';

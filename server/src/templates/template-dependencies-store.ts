@@ -1,5 +1,5 @@
-import type { Queryable } from '../db/pool.ts';
-import type { ContentKind, StoredContent } from './stored-content.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import type { ContentKind, StoredContent } from './content/stored-content.ts';
 import { ContentLimitError } from './template-engine.ts';
 import { type ContentRef, versionParameter } from './template-store.ts';
 

@@ -6,16 +6,16 @@ import {
 } from '../lib/refused-error.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { isStreamKey, STREAM_KEY_RULE } from '../streams/stream-source.ts';
-import { canonicalLocale } from './locales.ts';
-import { parseVariables } from './parse-variables.ts';
 import {
   type ContentKind,
   EMPTY_CONTENT,
   type LocaleContent,
   type Sender,
   type StoredContent,
-} from './stored-content.ts';
+} from './content/stored-content.ts';
+import { canonicalLocale } from './locales.ts';
 import { hasPlaceholder } from './template-engine.ts';
+import { parseVariables } from './variables/parse-variables.ts';
 
 /**
  * Parses the fields of templates, layouts and partials, with the same rules for the API and for

@@ -1,4 +1,4 @@
-import { purgeRows } from '../db/purge-rows.ts';
+import { purgeRows } from '../db/statements/purge-rows.ts';
 
 /** Templates, layouts and partials. */
 export const TEMPLATE_PURGES = [

@@ -1,4 +1,4 @@
-import type { Queryable } from '../db/pool.ts';
+import type { Queryable } from '../db/connections/pool.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { type ContentRef, countTemplates } from './template-store.ts';
 

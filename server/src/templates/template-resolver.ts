@@ -1,6 +1,6 @@
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
-import type { Mask } from './redact.ts';
-import type { ResolvedSources } from './stored-content.ts';
+import type { Mask } from './content/redact.ts';
+import type { ResolvedSources } from './content/stored-content.ts';
 import type { RenderOptions, TemplateData } from './template-engine.ts';
 
 /** How a send finds stored templates, compiled and cached until a new version is published. */

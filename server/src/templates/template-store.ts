@@ -1,15 +1,15 @@
-import { channel } from '../db/notification-channels.ts';
-import type { Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
-import { selectList } from '../db/select-list.ts';
-import type { TemplatesRow } from '../db/tables.ts';
-import { containsTerms, type SearchedPage, searchPatterns } from '../db/text-search.ts';
+import { channel } from '../db/connections/notification-channels.ts';
+import type { Queryable } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
+import type { TemplatesRow } from '../db/schema/tables.ts';
+import { selectList } from '../db/statements/select-list.ts';
+import { containsTerms, type SearchedPage, searchPatterns } from '../db/statements/text-search.ts';
 import {
   type ContentKind,
   contentHash,
   referencedPartials,
   type StoredContent,
-} from './stored-content.ts';
+} from './content/stored-content.ts';
 
 /** SQL for templates, layouts and partials, which share one life cycle and one set of tables. */
 

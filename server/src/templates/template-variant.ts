@@ -1,12 +1,11 @@
-import { inferVariables, mergeInferred, type Variable } from './infer-variables.ts';
-import { type InlinedPage, inlinePage } from './inline-page.ts';
-import { followPartials, parseLayout, renderInLayout } from './layout.ts';
+import { type InlinedPage, inlinePage } from './content/inline-page.ts';
+import { followPartials, parseLayout, renderInLayout } from './content/layout.ts';
 import {
   contentForLocale,
   fieldName,
   type ResolvedSources,
   type StoredContent,
-} from './stored-content.ts';
+} from './content/stored-content.ts';
 import {
   type OutputFormat,
   type ParsedContent,
@@ -22,6 +21,7 @@ import type {
   TemplateRenderOptions,
   TemplateVariant,
 } from './template-resolver.ts';
+import { inferVariables, mergeInferred, type Variable } from './variables/infer-variables.ts';
 
 /** A template compiled for one locale, with its layout and partials in the same locale. */
 export class CompiledVariant implements TemplateVariant {

@@ -1,16 +1,18 @@
 import { lockForTransaction } from '../db/advisory-lock.ts';
-import { inTransaction, type Pool } from '../db/pool.ts';
-import type { SearchedPage } from '../db/text-search.ts';
-import type { Clock } from '../lib/clock.ts';
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
+import type { SearchedPage } from '../db/statements/text-search.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { assertDraftUnchanged, type ExpectedDraft } from './draft-etag.ts';
+import type { Clock } from '../lib/time/clock.ts';
+import type { TemplateFinding } from './checks/template-finding.ts';
 import {
   checkStoredContent,
   notFound,
   type Publication,
   publishContent,
-} from './publish-content.ts';
+} from './content/publish-content.ts';
+import { type ContentKind, EMPTY_CONTENT, type StoredContent } from './content/stored-content.ts';
+import { assertDraftUnchanged, type ExpectedDraft } from './draft-etag.ts';
 import {
   type Author,
   type PushedTemplate,
@@ -18,10 +20,8 @@ import {
   type PushResult,
   pushTemplates,
 } from './push-templates.ts';
-import { type ContentKind, EMPTY_CONTENT, type StoredContent } from './stored-content.ts';
 import { findDependents } from './template-dependencies-store.ts';
 import { applyFieldChanges, isKey, parseKey } from './template-fields.ts';
-import type { TemplateFinding } from './template-finding.ts';
 import { assertTemplateQuota } from './template-quota.ts';
 import {
   type ContentRef,

@@ -1,6 +1,6 @@
 import { hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Mode } from '../accounts/tenant-scope.ts';
-import { createHmacSha256, type Hmac } from '../lib/hmac.ts';
+import { createHmacSha256, type Hmac } from '../lib/crypto/hmac.ts';
 import { bytesToUuid, uuidBytes } from '../lib/ids.ts';
 
 /**

@@ -1,9 +1,9 @@
-import { isSerializationFailure } from '../db/database-errors.ts';
-import type { Pool } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
-import { GroupCommit, GroupCommitFullError } from '../lib/group-commit.ts';
+import { isSerializationFailure } from '../db/connections/database-errors.ts';
+import type { Pool } from '../db/connections/pool.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
+import { GroupCommit, GroupCommitFullError } from '../lib/scheduling/group-commit.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { TrackedMessage } from './tracking-links.ts';
 import { recordHits, type TrackingHit } from './tracking-store.ts';
 

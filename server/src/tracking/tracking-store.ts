@@ -1,5 +1,5 @@
-import { inTransaction, type Pool } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
+import { sqlTime } from '../db/schema/row-types.ts';
 import type { EventType } from '../events/event-types.ts';
 import { INSERT_EVENTS } from '../events/events-store.ts';
 import { encodeId } from '../lib/ids.ts';

@@ -1,5 +1,5 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import { createEncryptor, type Encryptor } from '../lib/encryption.ts';
+import { createEncryptor, type Encryptor } from '../lib/crypto/encryption.ts';
 import { bytesToUuid, uuidBytes } from '../lib/ids.ts';
 import { unsubscribeAddressFor } from '../mail/return-path-address.ts';
 import type { UnsubscribeLink } from '../messages/accept/message-stream.ts';

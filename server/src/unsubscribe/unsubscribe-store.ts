@@ -1,4 +1,4 @@
-import type { Queryable } from '../db/pool.ts';
+import type { Queryable } from '../db/connections/pool.ts';
 import type { MessageRef } from '../messages/deliveries/delivery-change-store.ts';
 
 /** The recipient of a message with a link, as far as the message is stored. */

@@ -1,10 +1,10 @@
 import { findWorkspace } from '../accounts/workspace-store.ts';
 import type { MailboxContact } from '../contacts/contact-source.ts';
 import type { ContactSubscriptions } from '../contacts/contact-subscriptions.ts';
-import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/connections/pool.ts';
 import { appendEvents } from '../events/events-store.ts';
-import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import {
   type MessageRef,
   nextEventSequence,

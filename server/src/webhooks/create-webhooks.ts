@@ -1,30 +1,36 @@
-import { disableNonIndexPlans } from '../db/index-plans.ts';
-import type { Pool } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
-import { createEncryptor } from '../lib/encryption.ts';
-import { FairQueue } from '../lib/fair-queue.ts';
+import type { Pool } from '../db/connections/pool.ts';
+import { disableNonIndexPlans } from '../db/schema/index-plans.ts';
+import { createEncryptor } from '../lib/crypto/encryption.ts';
 import type { Log } from '../lib/log.ts';
+import { FairQueue } from '../lib/scheduling/fair-queue.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import type { LeaseHolder } from '../queue/lease-holder.ts';
 import { releaseLeases, renewLeases } from '../queue/lease-store.ts';
-import { createAttempt } from './attempt-webhook.ts';
 import { disableWebhook } from './disable-webhook.ts';
-import { EndpointCache } from './endpoint-cache.ts';
-import { anyEnabled, fanOut, fanOutDueChunk, fanOutNextChunk, skipToEnd } from './fan-out-store.ts';
-import { createReadSource, type ReadInboundContent } from './read-source.ts';
-import { createTargetGuard, type TargetGuard } from './target-guard.ts';
-import type { TargetRules } from './target-url.ts';
-import { WebhookTester } from './test-webhook.ts';
-import { createWebhookClient } from './webhook-client.ts';
-import { type DispatcherLimits, WebhookDispatcher } from './webhook-dispatcher.ts';
-import { WebhookHistory } from './webhook-history.ts';
+import { createAttempt } from './dispatch/attempt-webhook.ts';
+import { createReadSource, type ReadInboundContent } from './dispatch/read-source.ts';
+import { type DispatcherLimits, WebhookDispatcher } from './dispatch/webhook-dispatcher.ts';
 import {
   claimDueWebhooks,
   failOrphans,
   recordAttempts,
   scanEndpoints,
   WEBHOOK_DELIVERIES,
-} from './webhook-queue-store.ts';
+} from './dispatch/webhook-queue-store.ts';
+import { EndpointCache } from './fan-out/endpoint-cache.ts';
+import {
+  anyEnabled,
+  fanOut,
+  fanOutDueChunk,
+  fanOutNextChunk,
+  skipToEnd,
+} from './fan-out/fan-out-store.ts';
+import { WebhookHistory } from './history/webhook-history.ts';
+import { createTargetGuard, type TargetGuard } from './requests/target-guard.ts';
+import type { TargetRules } from './requests/target-url.ts';
+import { createWebhookClient } from './requests/webhook-client.ts';
+import { WebhookTester } from './test-webhook.ts';
 import { Webhooks } from './webhooks.ts';
 
 export interface WebhookSettings {

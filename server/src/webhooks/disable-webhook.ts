@@ -1,8 +1,8 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import { inTransaction, type Pool } from '../db/pool.ts';
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { encodeId } from '../lib/ids.ts';
-import type { DisableReason } from './classify-response.ts';
+import type { DisableReason } from './dispatch/classify-response.ts';
 import { disableEnabled } from './webhook-store.ts';
 
 const EXPLANATIONS: Record<DisableReason, string> = {

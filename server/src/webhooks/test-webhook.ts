@@ -1,16 +1,16 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { EventType } from '../events/event-types.ts';
-import type { Clock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { invalidFields, RefusedError } from '../lib/refused-error.ts';
+import type { Clock } from '../lib/time/clock.ts';
 import type { MessageHeader } from '../messages/lookup/message-header-store.ts';
-import { postSigned } from './attempt-webhook.ts';
-import type { Endpoint, EndpointCache } from './endpoint-cache.ts';
+import { postSigned } from './dispatch/attempt-webhook.ts';
+import type { Endpoint, EndpointCache } from './fan-out/endpoint-cache.ts';
 import { renderEvent } from './formats/formats.ts';
 import { subscriptionConfirmation } from './formats/ses-sns.ts';
 import type { InboundContent } from './formats/webhook-format.ts';
-import type { PostWebhook } from './webhook-client.ts';
+import type { PostWebhook } from './requests/webhook-client.ts';
 import { notFound } from './webhooks.ts';
 
 /**

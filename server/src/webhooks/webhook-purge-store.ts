@@ -1,4 +1,4 @@
-import { purgeRows } from '../db/purge-rows.ts';
+import { purgeRows } from '../db/statements/purge-rows.ts';
 
 /** Webhook endpoints and what was delivered to them. */
 export const WEBHOOK_PURGES = [

@@ -3,31 +3,31 @@ import { requireAuditScope } from '../accounts/audit-scope.ts';
 import type { Caller } from '../accounts/caller.ts';
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { lockForTransaction } from '../db/advisory-lock.ts';
-import { inTransaction, type Pool } from '../db/pool.ts';
+import { inTransaction, type Pool } from '../db/connections/pool.ts';
 import { isAuditType } from '../events/event-types.ts';
-import { type Clock, pause } from '../lib/clock.ts';
-import type { Encryptor } from '../lib/encryption.ts';
+import type { Encryptor } from '../lib/crypto/encryption.ts';
 import { encodeId, uuidTime, uuidv7 } from '../lib/ids.ts';
 import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
-import { timeOrNull } from '../lib/rfc3339.ts';
+import { type Clock, pause } from '../lib/time/clock.ts';
+import { timeOrNull } from '../lib/time/rfc3339.ts';
+import { FORMATS, sendsInboundContent, subscribedTypes } from './formats/formats.ts';
+import { certificatePath, topicArn } from './formats/ses-sns.ts';
+import { type NewSigningKey, newSigningKey } from './formats/signing-key.ts';
+import type { WebhookFormatName } from './formats/webhook-format.ts';
 import {
   type CustomHeaders,
   changeHeaders,
   type HeaderChange,
   redactHeaders,
-} from './custom-headers.ts';
-import { FORMATS, sendsInboundContent, subscribedTypes } from './formats/formats.ts';
-import { certificatePath, topicArn } from './formats/ses-sns.ts';
-import { type NewSigningKey, newSigningKey } from './formats/signing-key.ts';
-import type { WebhookFormatName } from './formats/webhook-format.ts';
-import type { TargetGuard } from './target-guard.ts';
+} from './requests/custom-headers.ts';
+import type { TargetGuard } from './requests/target-guard.ts';
 import {
   ALLOW_PRIVATE_HINT,
   hostOf,
   parseTarget,
   splitCredentials,
   type TargetRules,
-} from './target-url.ts';
+} from './requests/target-url.ts';
 import {
   countWebhooks,
   deleteWebhook,

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { recordMovedWorkspace } from '../../src/accounts/moved-workspace-store.ts';
 import { insertMembership } from '../../src/accounts/people/member-store.ts';
-import { inTransaction } from '../../src/db/pool.ts';
+import { inTransaction } from '../../src/db/connections/pool.ts';
 import { browserSuite } from '../harness/browser/browser.ts';
 import { createPerson, signInAs } from '../harness/browser/dashboard-session.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { OperatorKeys } from '../../src/accounts/operator-keys.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { decodeId } from '../../src/lib/ids.ts';
+import { systemClock } from '../../src/lib/time/clock.ts';
 import { browserSuite } from '../harness/browser/browser.ts';
 import { accessibilityViolations, expectToFit } from '../harness/browser/checks.ts';
 import { createPerson, PASSWORD } from '../harness/browser/dashboard-session.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { LOCK_CLASS, LOCKS } from '../../src/db/lock-numbers.ts';
-import { sqlTime } from '../../src/db/row-types.ts';
+import { sqlTime } from '../../src/db/schema/row-types.ts';
 import { browserSuite } from '../harness/browser/browser.ts';
 import { overflows } from '../harness/browser/checks.ts';
 

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { startEmbedded } from '../../src/db/embedded-postgres.ts';
+import { startEmbedded } from '../../src/db/embedded/embedded-postgres.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { bundleChildPrograms, PROGRAMS_VARIABLE } from './child-programs.ts';
 

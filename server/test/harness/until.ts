@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Clock, systemClock } from '../../src/lib/clock.ts';
-import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { type Clock, systemClock } from '../../src/lib/time/clock.ts';
+import { ManualClock } from '../../src/lib/time/manual-clock.ts';
 
 /** Only a failure takes this long. */
 const TIMEOUT_MS = 60_000;

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startEmbedded } from '../../src/db/embedded-postgres.ts';
+import { startEmbedded } from '../../src/db/embedded/embedded-postgres.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { signalPostgres } from '../harness/database/postgres-signals.ts';
 import { createServerProcess, type ServerProcess } from '../harness/server-process.ts';

@@ -1,6 +1,6 @@
-import { inTransaction, type Queryable } from '../../db/pool.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { inTransaction, type Queryable } from '../../db/connections/pool.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { AccountMailer } from './account-mailer.ts';
 import { deleteInvitationsTo, revokeOpenByInviter } from './invitation-store.ts';
 import { deleteMembership, listMemberships, listSolelyOwned, lockTeam } from './member-store.ts';

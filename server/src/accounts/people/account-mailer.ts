@@ -1,4 +1,4 @@
-import type { Pool } from '../../db/pool.ts';
+import type { Pool } from '../../db/connections/pool.ts';
 import type { Log } from '../../lib/log.ts';
 import { firstWorkspace } from '../workspace-store.ts';
 import { listMemberships } from './member-store.ts';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import type { Pool } from '../../db/pool.ts';
-import type { Clock } from '../../lib/clock.ts';
+import type { Pool } from '../../db/connections/pool.ts';
 import { clientNetwork } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import {
   type AttemptLimit,
   countAttempt,

@@ -1,5 +1,5 @@
-import type { Queryable } from '../../db/pool.ts';
-import { sqlTime } from '../../db/row-types.ts';
+import type { Queryable } from '../../db/connections/pool.ts';
+import { sqlTime } from '../../db/schema/row-types.ts';
 
 export interface AttemptLimit {
   /** The number of attempts without a wait. */

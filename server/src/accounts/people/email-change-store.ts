@@ -1,7 +1,7 @@
-import type { Queryable } from '../../db/pool.ts';
-import { sqlTime } from '../../db/row-types.ts';
-import { selectList } from '../../db/select-list.ts';
-import type { EmailChangesRow } from '../../db/tables.ts';
+import type { Queryable } from '../../db/connections/pool.ts';
+import { sqlTime } from '../../db/schema/row-types.ts';
+import type { EmailChangesRow } from '../../db/schema/tables.ts';
+import { selectList } from '../../db/statements/select-list.ts';
 import type { Person } from './person-store.ts';
 
 /** A change of a sign-in address that can still be confirmed or undone. */

@@ -1,7 +1,7 @@
-import { inTransaction, type Queryable } from '../../db/pool.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { inTransaction, type Queryable } from '../../db/connections/pool.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { type Mailbox, parseMailbox } from '../../mail/address.ts';
 import type { AccountMailer } from './account-mailer.ts';
 import {

@@ -1,7 +1,7 @@
-import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { inTransaction, type Pool, type Queryable } from '../../db/connections/pool.ts';
 import { encodeId, uuidv7 } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { parseMailbox } from '../../mail/address.ts';
 import { findMovedBySecret } from '../moved-workspace-store.ts';
 import type { Role } from '../roles.ts';

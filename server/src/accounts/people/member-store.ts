@@ -1,9 +1,13 @@
-import { channel } from '../../db/notification-channels.ts';
-import type { Queryable } from '../../db/pool.ts';
-import { sqlTime } from '../../db/row-types.ts';
-import { selectList } from '../../db/select-list.ts';
-import type { MembershipsRow, PeopleRow, WorkspacesRow } from '../../db/tables.ts';
-import { containsTerms, type SearchedPage, searchPatterns } from '../../db/text-search.ts';
+import { channel } from '../../db/connections/notification-channels.ts';
+import type { Queryable } from '../../db/connections/pool.ts';
+import { sqlTime } from '../../db/schema/row-types.ts';
+import type { MembershipsRow, PeopleRow, WorkspacesRow } from '../../db/schema/tables.ts';
+import { selectList } from '../../db/statements/select-list.ts';
+import {
+  containsTerms,
+  type SearchedPage,
+  searchPatterns,
+} from '../../db/statements/text-search.ts';
 import type { Role } from '../roles.ts';
 import type { Deletion, Suspension } from '../workspace.ts';
 import { STATE_COLUMNS, type StateColumns, toState } from '../workspace-store.ts';

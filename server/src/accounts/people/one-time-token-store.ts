@@ -1,5 +1,5 @@
-import type { Queryable } from '../../db/pool.ts';
-import { sqlTime } from '../../db/row-types.ts';
+import type { Queryable } from '../../db/connections/pool.ts';
+import { sqlTime } from '../../db/schema/row-types.ts';
 import { PERSON_COLUMNS, type Person } from './person-store.ts';
 
 export type TokenPurpose = 'password_reset' | 'second_factor' | 'passkey';

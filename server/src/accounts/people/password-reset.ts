@@ -1,7 +1,7 @@
-import { inTransaction, type Pool } from '../../db/pool.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { inTransaction, type Pool } from '../../db/connections/pool.ts';
 import { clientNetwork } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { AccountMailer } from './account-mailer.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
 import { deletePendingChanges } from './email-change-store.ts';

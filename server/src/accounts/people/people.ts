@@ -1,7 +1,7 @@
-import type { Pool } from '../../db/pool.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { createEncryptor } from '../../lib/encryption.ts';
+import type { Pool } from '../../db/connections/pool.ts';
+import { createEncryptor } from '../../lib/crypto/encryption.ts';
 import type { Log } from '../../lib/log.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { deleteOldMovedWorkspaces } from '../moved-workspace-store.ts';
 import { Account } from './account.ts';
 import { AccountDeletion } from './account-deletion.ts';

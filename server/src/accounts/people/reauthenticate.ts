@@ -1,4 +1,4 @@
-import { inTransaction, type Pool } from '../../db/pool.ts';
+import { inTransaction, type Pool } from '../../db/connections/pool.ts';
 import type { RefusedError } from '../../lib/refused-error.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
 import { validationFailed } from './person-input.ts';

@@ -1,7 +1,7 @@
-import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { createEncryptor, type Encryptor } from '../../lib/encryption.ts';
+import { inTransaction, type Pool, type Queryable } from '../../db/connections/pool.ts';
+import { createEncryptor, type Encryptor } from '../../lib/crypto/encryption.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { findPerson, type Person, updateSecondFactor } from './person-store.ts';
 import { hashSecret } from './secret-token.ts';
 import {

@@ -1,8 +1,8 @@
-import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { inTransaction, type Pool, type Queryable } from '../../db/connections/pool.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { clientNetwork } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { findMovedByMember } from '../moved-workspace-store.ts';
 import type { Role } from '../roles.ts';
 import { WorkspaceMovedError } from '../workspace-moved.ts';

@@ -1,8 +1,8 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { inTransaction, type Pool, type Queryable } from '../../db/connections/pool.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { Workspace } from '../workspace.ts';
 import {
   firstWorkspace,

@@ -1,7 +1,7 @@
-import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { inTransaction, type Pool, type Queryable } from '../../db/connections/pool.ts';
 import { clientNetwork } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { parseMailbox } from '../../mail/address.ts';
 import type { Attempt, AttemptLimits } from './attempt-limits.ts';
 import { deleteTokens, findPersonOfToken, insertToken } from './one-time-token-store.ts';

@@ -1,8 +1,8 @@
-import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
-import type { SearchedPage } from '../../db/text-search.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { inTransaction, type Pool, type Queryable } from '../../db/connections/pool.ts';
+import type { SearchedPage } from '../../db/statements/text-search.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { parseMailbox } from '../../mail/address.ts';
 import { canManageRole, type Role, rightsOf } from '../roles.ts';
 import { revokeOpenByInviter } from './invitation-store.ts';

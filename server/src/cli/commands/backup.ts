@@ -1,9 +1,9 @@
 import { configFromEnvironment } from '../../config/env.ts';
-import { StorageStartError } from '../../db/database-errors.ts';
+import { StorageStartError } from '../../db/connections/database-errors.ts';
 import { createBaseBackup } from '../../db/embedded/base-backup.ts';
-import { startEmbedded } from '../../db/embedded-postgres.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { startEmbedded } from '../../db/embedded/embedded-postgres.ts';
 import { silentLog } from '../../lib/log.ts';
+import { systemClock } from '../../lib/time/clock.ts';
 import type { Command } from '../command.ts';
 import { requireDatabase, withInterruptible } from '../with-database.ts';
 

@@ -1,6 +1,6 @@
 import { configFromEnvironment, unknownSettings } from '../../config/env.ts';
 import { type Config, ConfigError } from '../../config/read-config.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/time/clock.ts';
 import { type Command, UsageError } from '../command.ts';
 import { checkDatabase } from '../doctor/database-checks.ts';
 import { type CheckResult, fail, ok, warn } from '../doctor/doctor-result.ts';

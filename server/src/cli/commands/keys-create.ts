@@ -1,7 +1,7 @@
 import { ApiKeys, type NewApiKey, operatorIssuer, publicApiKey } from '../../accounts/api-keys.ts';
 import { isScope, SCOPES, type Scope, scopesFor } from '../../accounts/scopes.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/time/clock.ts';
 import { Streams } from '../../streams/streams.ts';
 import { onTarget } from '../api/choose-target.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';

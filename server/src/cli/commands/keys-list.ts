@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../accounts/api-key-store.ts';
 import { ApiKeys, operatorIssuer, publicApiKey } from '../../accounts/api-keys.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/time/clock.ts';
 import { collect } from '../api/api-client.ts';
 import { onTarget } from '../api/choose-target.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';

@@ -1,6 +1,6 @@
 import { Workspaces } from '../../accounts/workspaces.ts';
-import { listThrottles } from '../../delivery/throttle-store.ts';
-import { type CurrentWarmUp, listCurrentWarmUps } from '../../delivery/warm-up-store.ts';
+import { listThrottles } from '../../delivery/receivers/throttle-store.ts';
+import { type CurrentWarmUp, listCurrentWarmUps } from '../../delivery/warm-up/warm-up-store.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { listQueueByDomain } from '../../stats/queue-store.ts';
 import { findWorkspace } from '../choose-workspace.ts';

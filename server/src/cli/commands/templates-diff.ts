@@ -1,5 +1,5 @@
+import { unifiedDiff } from '../../templates/content/unified-diff.ts';
 import { type PushedTemplate, parsePushed } from '../../templates/push-templates.ts';
-import { unifiedDiff } from '../../templates/unified-diff.ts';
 import { WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
 import { readDrafts } from '../templates/read-drafts.ts';

@@ -1,6 +1,6 @@
-import { createHmacSha256 } from '../../lib/hmac.ts';
+import { createHmacSha256 } from '../../lib/crypto/hmac.ts';
 import { VERSION } from '../../version.ts';
-import { formatSecret, newSecret, signedHeaders } from '../../webhooks/sign-webhook.ts';
+import { formatSecret, newSecret, signedHeaders } from '../../webhooks/requests/sign-webhook.ts';
 import type { ApiEvent } from '../api/api-client.ts';
 import { requireApi } from '../api/choose-target.ts';
 import { eventLine } from '../api/event-line.ts';

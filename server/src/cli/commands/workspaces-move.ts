@@ -1,14 +1,14 @@
 import { Workspaces } from '../../accounts/workspaces.ts';
 import { moveEnvironment } from '../../config/env.ts';
-import { StorageStartError } from '../../db/database-errors.ts';
-import { SCHEMA_NAME } from '../../db/database-url.ts';
-import { migrate } from '../../db/migrate.ts';
+import { StorageStartError } from '../../db/connections/database-errors.ts';
+import { SCHEMA_NAME } from '../../db/connections/database-url.ts';
 import { openStorage } from '../../db/open-storage.ts';
-import { ensurePartitions } from '../../db/partitions.ts';
+import { migrate } from '../../db/schema/migrate.ts';
+import { ensurePartitions } from '../../db/schema/partitions.ts';
 import { verifySecretKey } from '../../db/verify-secret-key.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { silentLog } from '../../lib/log.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import {
   type MoveStep,
   WorkspaceMove,

@@ -1,19 +1,19 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from '../../config/read-config.ts';
-import { StorageStartError } from '../../db/database-errors.ts';
+import { StorageStartError } from '../../db/connections/database-errors.ts';
 import {
   checkDatabaseSettings,
   databaseClockMs,
   readReplication,
-} from '../../db/database-requirements.ts';
-import { migrationsMissing } from '../../db/migrate.ts';
+} from '../../db/connections/database-requirements.ts';
+import type { Pool } from '../../db/connections/pool.ts';
+import { ReadReplica } from '../../db/connections/read-replica.ts';
 import { openStorage, type Storage } from '../../db/open-storage.ts';
-import { partitionsEndMs } from '../../db/partitions.ts';
-import type { Pool } from '../../db/pool.ts';
-import { ReadReplica } from '../../db/read-replica.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { migrationsMissing } from '../../db/schema/migrate.ts';
+import { partitionsEndMs } from '../../db/schema/partitions.ts';
 import { silentLog } from '../../lib/log.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { type CheckResult, fail, ok, warn } from './doctor-result.ts';
 import { checkWarmUps } from './warm-up-checks.ts';
 

@@ -1,9 +1,9 @@
 import { type MailSource, namedSources } from '../../config/delivery-routes.ts';
 import { namedAddresses } from '../../config/outgoing-addresses.ts';
 import type { Config } from '../../config/read-config.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { isLocalAddress } from '../../lib/net/local-address.ts';
 import { isPublicAddress } from '../../lib/net/public-address.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { reverseName } from '../../mail/dns/dns-name.ts';
 import type { Resolver } from '../../mail/dns/resolver.ts';
 import { type CheckResult, fail, ok, warn } from './doctor-result.ts';

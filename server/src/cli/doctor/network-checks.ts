@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { OutgoingAddresses } from '../../config/outgoing-addresses.ts';
 import type { Config } from '../../config/read-config.ts';
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { createResolver, type Resolver } from '../../mail/dns/resolver.ts';
 import { type CheckResult, fail, ok } from './doctor-result.ts';
 import { sendProxyHeader } from './smtp-probe.ts';

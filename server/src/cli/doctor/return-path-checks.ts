@@ -1,5 +1,5 @@
 import type { Config } from '../../config/read-config.ts';
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { Resolver } from '../../mail/dns/resolver.ts';
 import { resolveRoute } from '../../mail/policy/mx.ts';
 import { type CheckResult, ok, warn } from './doctor-result.ts';

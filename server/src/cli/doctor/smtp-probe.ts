@@ -1,8 +1,8 @@
 import type { X509Certificate } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import type { Clock } from '../../lib/clock.ts';
 import { IpRanges } from '../../lib/net/ip-ranges.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import {
   NO_CAPABILITIES,
   parseCapabilities,

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/read-config.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { isLoopback } from '../../lib/net/client-network.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { SocketError } from '../../mail/smtp-client/tcp-connect.ts';
 import { checkCertificate, readCertificateFiles } from './certificate-checks.ts';
 import { type CheckResult, ok, warn } from './doctor-result.ts';

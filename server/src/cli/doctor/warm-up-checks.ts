@@ -1,9 +1,9 @@
 import { type WarmUpRoute, warmUpRoutes } from '../../config/delivery-routes.ts';
 import type { Config } from '../../config/read-config.ts';
-import type { Pool } from '../../db/pool.ts';
-import { capOf, WARM_UP_CAPS } from '../../delivery/warm-up-plan.ts';
-import { listWarmUps, type StoredWarmUp } from '../../delivery/warm-up-store.ts';
-import type { Clock } from '../../lib/clock.ts';
+import type { Pool } from '../../db/connections/pool.ts';
+import { capOf, WARM_UP_CAPS } from '../../delivery/warm-up/warm-up-plan.ts';
+import { listWarmUps, type StoredWarmUp } from '../../delivery/warm-up/warm-up-store.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { type CheckResult, ok, warn } from './doctor-result.ts';
 
 /** Shows how far the warm-up of each route has come with each provider. */

@@ -1,4 +1,4 @@
-import { EMPTY_CONTENT, type StoredContent } from '../../templates/stored-content.ts';
+import { EMPTY_CONTENT, type StoredContent } from '../../templates/content/stored-content.ts';
 import { listDrafts } from '../../templates/template-store.ts';
 import { onTarget } from '../api/choose-target.ts';
 import { chooseWorkspace } from '../choose-workspace.ts';

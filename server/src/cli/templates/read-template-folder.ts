@@ -2,8 +2,8 @@ import type { Dirent } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { RefusedError } from '../../lib/refused-error.ts';
+import type { ContentKind, LocaleContent } from '../../templates/content/stored-content.ts';
 import type { PushedTemplate } from '../../templates/push-templates.ts';
-import type { ContentKind, LocaleContent } from '../../templates/stored-content.ts';
 import { UsageError } from '../command.ts';
 import {
   CONTENT_FILES,

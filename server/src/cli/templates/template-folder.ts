@@ -1,5 +1,9 @@
 import { RefusedError } from '../../lib/refused-error.ts';
-import type { ContentKind, LocaleContent, StoredContent } from '../../templates/stored-content.ts';
+import type {
+  ContentKind,
+  LocaleContent,
+  StoredContent,
+} from '../../templates/content/stored-content.ts';
 
 /**
  * The layout of templates in a directory: one subdirectory per key, each text in a file of its own

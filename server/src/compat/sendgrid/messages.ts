@@ -1,6 +1,6 @@
 import { BATCH_METADATA } from '../../http/routes/messages/schemas.ts';
 import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-error.ts';
-import { eventLoopTurns } from '../../lib/turns.ts';
+import { eventLoopTurns } from '../../lib/scheduling/turns.ts';
 import { withoutReturnPath } from '../return-path-header.ts';
 import { SizeBudget } from '../size-budget.ts';
 import { checkBatchId } from './batch-id.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { SigningCredential } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/caller.ts';
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { CompatProvider } from '../compat-provider.ts';
 import { accountOperations } from './account.ts';
 import { emailOperations } from './emails.ts';

@@ -1,5 +1,5 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
-import { createHexHmacSha256 } from '../../lib/hmac.ts';
+import { createHexHmacSha256 } from '../../lib/crypto/hmac.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 
 /**

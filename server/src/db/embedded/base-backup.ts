@@ -12,7 +12,7 @@ import {
 import path from 'node:path';
 import pg from 'pg';
 import { mkdirp } from '../../lib/mkdirp.ts';
-import { StorageStartError } from '../database-errors.ts';
+import { StorageStartError } from '../connections/database-errors.ts';
 import { fsyncPath } from './fsync.ts';
 
 /**

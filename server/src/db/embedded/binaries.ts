@@ -1,7 +1,7 @@
 import { access, readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { StorageStartError } from '../database-errors.ts';
+import { StorageStartError } from '../connections/database-errors.ts';
 
 export interface Binaries {
   initdb: string;

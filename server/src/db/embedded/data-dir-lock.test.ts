@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { createTempDir } from '../../../test/harness/temp-dir.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/time/clock.ts';
 import { DataDirLock } from './data-dir-lock.ts';
 
 const OWN = 'boot-1 pid:[1]';

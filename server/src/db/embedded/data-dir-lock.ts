@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { connect } from 'node:net';
 import path from 'node:path';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/time/clock.ts';
 import { SOCKET_NAME, shortSocketFolder } from './socket-path.ts';
 
 /**

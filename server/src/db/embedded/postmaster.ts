@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../../lib/clock.ts';
-import { StorageStartError } from '../database-errors.ts';
+import { systemClock } from '../../lib/time/clock.ts';
+import { StorageStartError } from '../connections/database-errors.ts';
 import type { Binaries } from './binaries.ts';
 import { giveToFolderOwner } from './give-to-folder-owner.ts';
 import { settingsArguments } from './postgres-settings.ts';

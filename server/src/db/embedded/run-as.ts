@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmod, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { StorageStartError } from '../database-errors.ts';
+import { StorageStartError } from '../connections/database-errors.ts';
 import type { Binaries } from './binaries.ts';
 
 /**

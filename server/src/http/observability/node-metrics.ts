@@ -1,9 +1,9 @@
 import type { Registry } from 'prom-client';
-import type { PoolUsage } from '../../db/pool.ts';
+import type { PoolUsage } from '../../db/connections/pool.ts';
 import type { EngineStats } from '../../delivery/engine-stats.ts';
-import type { CurrentWarmUp } from '../../delivery/warm-up-store.ts';
+import type { CurrentWarmUp } from '../../delivery/warm-up/warm-up-store.ts';
 import type { QueueSnapshot } from '../../stats/queue-store.ts';
-import type { WebhookDispatcher } from '../../webhooks/webhook-dispatcher.ts';
+import type { WebhookDispatcher } from '../../webhooks/dispatch/webhook-dispatcher.ts';
 import { addCollectedMetric, type MetricSample } from './http-metrics.ts';
 
 /**

@@ -9,7 +9,7 @@ import {
 } from '../../accounts/workspace-move-store.ts';
 import { WorkspaceMovingError } from '../../accounts/workspace-moving.ts';
 import type { InboundReports } from '../../bounces/inbound-reports.ts';
-import type { Pool } from '../../db/pool.ts';
+import type { Pool } from '../../db/connections/pool.ts';
 import type { InboundReceiver } from '../../inbound/inbound-receiver.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { isComplaintsAddress } from '../../mail/return-path-address.ts';

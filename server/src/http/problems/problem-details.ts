@@ -1,5 +1,5 @@
 import { WorkspaceMovingError } from '../../accounts/workspace-moving.ts';
-import { isConnectionError, isWriteFenced } from '../../db/database-errors.ts';
+import { isConnectionError, isWriteFenced } from '../../db/connections/database-errors.ts';
 import { assert } from '../../lib/assert.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import { isProblemCode, PROBLEMS, type ProblemCode } from './problem-types.ts';

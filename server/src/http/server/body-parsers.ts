@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { runInLoopBatch } from '../../lib/loop-batch.ts';
-import type { MemoryBudget } from '../../lib/memory-budget.ts';
+import type { MemoryBudget } from '../../lib/memory/memory-budget.ts';
 import { clientNetwork } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
-import { eventLoopTurns } from '../../lib/turns.ts';
+import { runInLoopBatch } from '../../lib/scheduling/loop-batch.ts';
+import { eventLoopTurns } from '../../lib/scheduling/turns.ts';
 import type { Operation } from '../operation.ts';
 import { FORM_TYPES, parseFormBody } from './form-body.ts';
 import { type JsonBody, parseJsonBody } from './json-body.ts';

@@ -3,7 +3,7 @@ import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { MemoryBudget } from '../../lib/memory-budget.ts';
+import { MemoryBudget } from '../../lib/memory/memory-budget.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { readBody } from './read-body.ts';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { MemoryReservation } from '../../lib/memory-budget.ts';
+import type { MemoryReservation } from '../../lib/memory/memory-budget.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 
 /** A body in memory. */

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { MemoryBudget } from '../../lib/memory-budget.ts';
+import type { MemoryBudget } from '../../lib/memory/memory-budget.ts';
 import { clientNetwork } from '../../lib/net/client-network.ts';
-import { eventLoopTurns } from '../../lib/turns.ts';
+import { eventLoopTurns } from '../../lib/scheduling/turns.ts';
 import type { Operation } from '../operation.ts';
 import type { ApiSurface } from './api-surface.ts';
 import { type AuthorizationDependencies, authorizeRequest } from './authorize-request.ts';

@@ -1,7 +1,7 @@
 import { assert } from '../../lib/assert.ts';
 import { didYouMean } from '../../lib/did-you-mean.ts';
 import { invalidFields } from '../../lib/refused-error.ts';
-import { parseTime } from '../../lib/rfc3339.ts';
+import { parseTime } from '../../lib/time/rfc3339.ts';
 import { parseMailbox } from '../../mail/address.ts';
 import { parseDomainName } from '../../mail/domain-name.ts';
 

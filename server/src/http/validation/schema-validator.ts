@@ -8,7 +8,7 @@ import {
   invalidFields,
   type RefusedError,
 } from '../../lib/refused-error.ts';
-import { parseTime } from '../../lib/rfc3339.ts';
+import { parseTime } from '../../lib/time/rfc3339.ts';
 import { parseMailbox } from '../../mail/address.ts';
 import { NOT_BLANK } from '../openapi/shared-schemas.ts';
 import { describeEnumError, encodingHint } from './query-parameters.ts';

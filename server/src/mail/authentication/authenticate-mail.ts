@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { type Clock, pause } from '../../lib/clock.ts';
-import { TaskThread } from '../../lib/task-thread.ts';
+import { TaskThread } from '../../lib/threads/task-thread.ts';
+import { type Clock, pause } from '../../lib/time/clock.ts';
 import type { Resolver } from '../dns/resolver.ts';
 import { isSmall } from '../mime/mail-parser.ts';
 import { malformedMail } from '../mime/parse-mail.ts';

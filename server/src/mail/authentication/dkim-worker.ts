@@ -1,4 +1,4 @@
-import { serveTasks } from '../../lib/serve-tasks.ts';
+import { serveTasks } from '../../lib/threads/serve-tasks.ts';
 import { verifyDkim } from './verify-dkim.ts';
 
 /** The worker in which large mail is verified. */

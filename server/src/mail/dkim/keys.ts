@@ -5,7 +5,7 @@ import {
   type KeyObject,
 } from 'node:crypto';
 import { promisify } from 'node:util';
-import { generateRsaKey } from '../../lib/rsa-key.ts';
+import { generateRsaKey } from '../../lib/crypto/rsa-key.ts';
 
 /**
  * Generates DKIM key pairs: the private key as PEM, and the public key as the value of the TXT

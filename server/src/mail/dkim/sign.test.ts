@@ -5,7 +5,7 @@ import { createPublicKey } from 'node:crypto';
 import fc from 'fast-check';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { describe, expect, it } from 'vitest';
-import { generateThreePrimeKey } from '../../lib/rsa-key.ts';
+import { generateThreePrimeKey } from '../../lib/crypto/rsa-key.ts';
 import { type NamedMailbox, parseMailbox } from '../address.ts';
 import { compose } from '../mime/compose.ts';
 import { generateDkimKeys, loadPrivateKey } from './keys.ts';

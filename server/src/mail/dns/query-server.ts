@@ -1,7 +1,7 @@
 import { randomFillSync, randomInt } from 'node:crypto';
 import { connect } from 'node:net';
 import { unreachable } from '../../lib/assert.ts';
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import {
   type DnsQuery,
   type DnsResponse,

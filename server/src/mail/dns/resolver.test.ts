@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Script, startDnsServer } from '../../../test/harness/smtp/dns-server.ts';
-import { systemClock } from '../../lib/clock.ts';
-import { ManualClock } from '../../lib/manual-clock.ts';
+import { systemClock } from '../../lib/time/clock.ts';
+import { ManualClock } from '../../lib/time/manual-clock.ts';
 import { createResolver } from './resolver.ts';
 
 // Goal: every kind of DNS answer is returned as its value, forged ones never are, and no query is

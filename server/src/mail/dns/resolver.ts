@@ -1,8 +1,8 @@
 import { getServers } from 'node:dns';
 import { isIP } from 'node:net';
 import { assert } from '../../lib/assert.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { isLoopback } from '../../lib/net/client-network.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { type DnsAnswer, type DnsAnswerWithTtl, toDnsAnswer } from './answer.ts';
 import { RCODE, type RecordData, type RecordType } from './dns-message.ts';
 import { normalizeDnsName } from './dns-name.ts';

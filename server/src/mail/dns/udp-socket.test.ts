@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../lib/manual-clock.ts';
+import { ManualClock } from '../../lib/time/manual-clock.ts';
 import type { DnsQuery } from './dns-message.ts';
 import { UdpSocket } from './udp-socket.ts';
 

@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Clock, Timer } from '../../lib/time/clock.ts';
 import { type DnsQuery, type DnsResponse, decodeResponse, encodeQuery } from './dns-message.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { serveTasks, toBuffer } from '../../lib/serve-tasks.ts';
+import { serveTasks, toBuffer } from '../../lib/threads/serve-tasks.ts';
 import type { ParseTask } from './mail-parser.ts';
 import { parseMail } from './parse-mail.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/time/clock.ts';
 import { MailParser } from './mail-parser.ts';
 
 /** Mail that is small in bytes and still expensive does not hold the event loop. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts';
-import { TaskThread } from '../../lib/task-thread.ts';
+import { TaskThread } from '../../lib/threads/task-thread.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import {
   HEADER_BYTES_MAX,
   isAtMost,

@@ -4,7 +4,7 @@ import {
   type ScriptedTlsa,
   startDnsServer,
 } from '../../../test/harness/smtp/dns-server.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/time/clock.ts';
 import { createResolver } from '../dns/resolver.ts';
 import { lookUpDane } from './dane.ts';
 import { resolveRoute } from './mx.ts';

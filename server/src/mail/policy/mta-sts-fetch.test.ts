@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { startDnsServer } from '../../../test/harness/smtp/dns-server.ts';
 import { tlsFixtures } from '../../../test/harness/smtp/tls-fixtures.ts';
-import { ManualClock } from '../../lib/manual-clock.ts';
+import { ManualClock } from '../../lib/time/manual-clock.ts';
 import { createResolver } from '../dns/resolver.ts';
 import { createPolicyFetcher, type FetchPolicySettings } from './mta-sts-fetch.ts';
 

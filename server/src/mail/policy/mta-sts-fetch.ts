@@ -1,6 +1,6 @@
 import { request } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { Resolver } from '../dns/resolver.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startDnsServer } from '../../../test/harness/smtp/dns-server.ts';
-import { ManualClock } from '../../lib/manual-clock.ts';
+import { ManualClock } from '../../lib/time/manual-clock.ts';
 import { createResolver } from '../dns/resolver.ts';
 import { createMtaSts } from './mta-sts.ts';
 import type { FetchedPolicy } from './mta-sts-fetch.ts';

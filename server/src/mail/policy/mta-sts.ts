@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { normalizeDnsName } from '../dns/dns-name.ts';
 import type { Resolver } from '../dns/resolver.ts';
 import type { FetchPolicy } from './mta-sts-fetch.ts';

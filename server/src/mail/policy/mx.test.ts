@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { type Script, startDnsServer } from '../../../test/harness/smtp/dns-server.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/time/clock.ts';
 import { type Answer, createResolver, type Resolver } from '../dns/resolver.ts';
 import { type MxRoute, type RouteSettings, resolveRoute } from './mx.ts';
 

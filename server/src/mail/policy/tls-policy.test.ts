@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Script, startDnsServer } from '../../../test/harness/smtp/dns-server.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/time/clock.ts';
 import { createResolver } from '../dns/resolver.ts';
 import { createMtaSts } from './mta-sts.ts';
 import { resolveRoute } from './mx.ts';

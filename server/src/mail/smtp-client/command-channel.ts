@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { assert } from '../../lib/assert.ts';
-import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Clock, Timer } from '../../lib/time/clock.ts';
 import { type ReceivedReply, ReplyParser } from './reply-parser.ts';
 import { type SmtpError, type SmtpStage, smtpError } from './smtp-results.ts';
 

@@ -12,8 +12,8 @@ import {
   settleLoopback,
   smtpMessage,
 } from '../../../test/harness/smtp/smtp-sender.ts';
-import { systemClock } from '../../lib/clock.ts';
-import { ManualClock } from '../../lib/manual-clock.ts';
+import { systemClock } from '../../lib/time/clock.ts';
+import { ManualClock } from '../../lib/time/manual-clock.ts';
 import { openSmtp } from './open-connection.ts';
 import { RFC_TIMEOUTS } from './timeouts.ts';
 

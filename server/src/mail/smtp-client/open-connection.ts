@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { assert } from '../../lib/assert.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { isLoopback } from '../../lib/net/client-network.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { NO_CAPABILITIES, parseCapabilities, type SmtpCapabilities } from './capabilities.ts';
 import { CommandChannel } from './command-channel.ts';
 import type { ReceivedReply } from './reply-parser.ts';

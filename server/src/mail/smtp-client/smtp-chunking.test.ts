@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { HANG_UP, startSmtpReceiver } from '../../../test/harness/smtp/smtp-receiver.ts';
 import { connectionTo, smtpMessage } from '../../../test/harness/smtp/smtp-sender.ts';
-import { ManualClock } from '../../lib/manual-clock.ts';
+import { ManualClock } from '../../lib/time/manual-clock.ts';
 
 /**
  * Goal: where the receiver offers CHUNKING (RFC 3030), messages are sent with BDAT, several in one write,

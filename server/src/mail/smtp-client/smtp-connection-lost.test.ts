@@ -10,7 +10,7 @@ import {
   settleLoopback,
   smtpMessage,
 } from '../../../test/harness/smtp/smtp-sender.ts';
-import { ManualClock } from '../../lib/manual-clock.ts';
+import { ManualClock } from '../../lib/time/manual-clock.ts';
 import { RFC_TIMEOUTS } from './timeouts.ts';
 
 /**

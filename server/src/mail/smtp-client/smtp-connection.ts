@@ -1,5 +1,5 @@
 import { unreachable } from '../../lib/assert.ts';
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { SmtpCapabilities } from './capabilities.ts';
 import { Chunking } from './chunking.ts';
 import type { CommandChannel, ReplyHandler } from './command-channel.ts';

@@ -12,7 +12,7 @@ import {
   smtpMessage,
 } from '../../../test/harness/smtp/smtp-sender.ts';
 import { tlsFixtures } from '../../../test/harness/smtp/tls-fixtures.ts';
-import { ManualClock } from '../../lib/manual-clock.ts';
+import { ManualClock } from '../../lib/time/manual-clock.ts';
 import type { TlsPolicy } from './start-tls.ts';
 
 /** Goal: each TLS policy against each kind of receiver, with real certificates and handshakes. */

@@ -1,5 +1,5 @@
 import net from 'node:net';
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { SmtpErrorKind } from './smtp-results.ts';
 
 /** The timeout of a wait for a socket, and a signal to abort it. */

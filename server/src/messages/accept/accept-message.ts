@@ -1,8 +1,8 @@
 import type { Caller } from '../../accounts/caller.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
-import { isConnectionError, isNoConnection } from '../../db/database-errors.ts';
+import { isConnectionError, isNoConnection } from '../../db/connections/database-errors.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
-import { eventLoopTurns } from '../../lib/turns.ts';
+import { eventLoopTurns } from '../../lib/scheduling/turns.ts';
 import type { ChargedSend, SendQuotas } from '../../quotas/send-quotas.ts';
 import { SharedWork } from '../../templates/template-engine.ts';
 import { SYSTEM_TAG } from '../system-tag.ts';

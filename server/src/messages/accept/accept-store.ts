@@ -1,7 +1,6 @@
 import type { Mode } from '../../accounts/tenant-scope.ts';
-import type { Pool } from '../../db/pool.ts';
-import { recordset } from '../../db/recordset.ts';
-import { sqlTime } from '../../db/row-types.ts';
+import type { Pool } from '../../db/connections/pool.ts';
+import { sqlTime } from '../../db/schema/row-types.ts';
 import type {
   DeliveriesRow,
   IdempotencyKeysRow,
@@ -9,12 +8,13 @@ import type {
   MessageContentsRow,
   MessageIdReservationsRow,
   MessagesRow,
-} from '../../db/tables.ts';
+} from '../../db/schema/tables.ts';
+import { recordset } from '../../db/statements/recordset.ts';
 import { EVENT_COLUMNS, type EventRow, INSERT_EVENTS } from '../../events/events-store.ts';
 
 /**
  * The statement behind every accepted message, and the suppression lookup that some need before it.
- * Many requests share one execution (lib/group-commit.ts), so its cost is per group. The statement
+ * Many requests share one execution (lib/scheduling/group-commit.ts), so its cost is per group. The statement
  * checks all recipients against the suppression list and inserts all rows in one commit. It leaves
  * out requests with a suppressed recipient; they are submitted again with what was found.
  *

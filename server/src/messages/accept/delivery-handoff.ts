@@ -1,6 +1,6 @@
 import type { Mode } from '../../accounts/tenant-scope.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { SpacedCall } from '../../lib/spaced-call.ts';
+import { SpacedCall } from '../../lib/scheduling/spaced-call.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { MessageContent } from '../content/message-content.ts';
 
 /**

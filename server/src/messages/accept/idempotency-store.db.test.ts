@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createTestDatabase } from '../../../test/harness/database/database.ts';
 import { newWorkspace } from '../../../test/harness/database/enqueue-messages.ts';
-import type { Pool } from '../../db/pool.ts';
+import type { Pool } from '../../db/connections/pool.ts';
 import { acquireKey, deleteExpiredKeys, findKeyRow, releaseKey } from './idempotency-store.ts';
 
 /** The real pool, with a hook before each statement. */

@@ -1,8 +1,8 @@
 import type { Mode } from '../../accounts/tenant-scope.ts';
-import type { Pool } from '../../db/pool.ts';
-import { sqlTime } from '../../db/row-types.ts';
-import { selectList } from '../../db/select-list.ts';
-import type { IdempotencyKeysRow } from '../../db/tables.ts';
+import type { Pool } from '../../db/connections/pool.ts';
+import { sqlTime } from '../../db/schema/row-types.ts';
+import type { IdempotencyKeysRow } from '../../db/schema/tables.ts';
+import { selectList } from '../../db/statements/select-list.ts';
 import { IDEMPOTENCY_MS } from './accept-store.ts';
 
 interface IdempotencyKeyRef {

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Mode } from '../../accounts/tenant-scope.ts';
-import { isConnectionError } from '../../db/database-errors.ts';
-import type { Pool } from '../../db/pool.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Encryptor } from '../../lib/encryption.ts';
-import type { Hmac } from '../../lib/hmac.ts';
+import { isConnectionError } from '../../db/connections/database-errors.ts';
+import type { Pool } from '../../db/connections/pool.ts';
+import type { Encryptor } from '../../lib/crypto/encryption.ts';
+import type { Hmac } from '../../lib/crypto/hmac.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import {
   acquireKey,
   completeKey,

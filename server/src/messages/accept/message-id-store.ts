@@ -1,6 +1,6 @@
 import type { TenantScope } from '../../accounts/tenant-scope.ts';
-import type { Pool } from '../../db/pool.ts';
-import { sqlTime } from '../../db/row-types.ts';
+import type { Pool } from '../../db/connections/pool.ts';
+import { sqlTime } from '../../db/schema/row-types.ts';
 
 /** Those of `messageIds` that messages of the workspace already have. */
 export async function findUsedMessageIds(

@@ -1,4 +1,4 @@
-import type { Pool } from '../../db/pool.ts';
+import type { Pool } from '../../db/connections/pool.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { findUsedMessageIds } from './message-id-store.ts';
 import { headerPointer } from './parse-options.ts';

@@ -1,4 +1,4 @@
-import { parseTime } from '../../lib/rfc3339.ts';
+import { parseTime } from '../../lib/time/rfc3339.ts';
 import { type Attachment, isContentId } from '../../mail/mime/attachment.ts';
 import { mediaTypeOfFile } from '../../mail/mime/file-media-type.ts';
 import {

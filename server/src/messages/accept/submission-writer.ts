@@ -1,9 +1,9 @@
-import { isConnectionError, isNoConnection } from '../../db/database-errors.ts';
-import type { Pool } from '../../db/pool.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Encryptor } from '../../lib/encryption.ts';
-import { GroupCommit, GroupCommitFullError } from '../../lib/group-commit.ts';
+import { isConnectionError, isNoConnection } from '../../db/connections/database-errors.ts';
+import type { Pool } from '../../db/connections/pool.ts';
+import type { Encryptor } from '../../lib/crypto/encryption.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import { GroupCommit, GroupCommitFullError } from '../../lib/scheduling/group-commit.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { AddressHash } from '../../suppressions/erased-address.ts';
 import { type InsertOutcome, insertSubmissions, type RecipientRef } from './accept-store.ts';
 import type { DeliveryHandoff } from './delivery-handoff.ts';

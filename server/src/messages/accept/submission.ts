@@ -1,7 +1,7 @@
-import type { Pool } from '../../db/pool.ts';
-import { sqlTime } from '../../db/row-types.ts';
+import type { Pool } from '../../db/connections/pool.ts';
+import { sqlTime } from '../../db/schema/row-types.ts';
 import { eventRow, type NewEvent } from '../../events/events-store.ts';
-import type { Encryptor } from '../../lib/encryption.ts';
+import type { Encryptor } from '../../lib/crypto/encryption.ts';
 import type { AddressHash } from '../../suppressions/erased-address.ts';
 import { encryptContent } from '../content/message-content.ts';
 import { messageStatus } from '../message-status.ts';

@@ -1,5 +1,5 @@
-import type { Pool } from '../../db/pool.ts';
-import type { Clock } from '../../lib/clock.ts';
+import type { Pool } from '../../db/connections/pool.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { releaseLeases } from '../../queue/lease-store.ts';
 import { DELIVERIES, type LeasedDelivery } from '../deliveries/delivery-lease-store.ts';
 import type { HandedOffMessage, Lease } from './delivery-handoff.ts';

@@ -1,7 +1,7 @@
 import type { TenantScope } from '../../accounts/tenant-scope.ts';
-import { hasUnfinished } from '../../db/partitions.ts';
-import type { Pool, PoolClient, Queryable } from '../../db/pool.ts';
-import { sqlTime } from '../../db/row-types.ts';
+import type { Pool, PoolClient, Queryable } from '../../db/connections/pool.ts';
+import { hasUnfinished } from '../../db/schema/partitions.ts';
+import { sqlTime } from '../../db/schema/row-types.ts';
 import { uuidRange } from '../../lib/ids.ts';
 import type { MessageContent } from '../content/message-content.ts';
 

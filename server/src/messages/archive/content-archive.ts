@@ -1,12 +1,12 @@
 import type { TenantScope } from '../../accounts/tenant-scope.ts';
 import { trySessionLock } from '../../db/advisory-lock.ts';
+import { inTransaction, type Pool } from '../../db/connections/pool.ts';
 import { LOCKS } from '../../db/lock-numbers.ts';
-import { inTransaction, type Pool } from '../../db/pool.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Log } from '../../lib/log.ts';
 import { BucketError, type ObjectBucket } from '../../lib/object-bucket.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { MessageContent } from '../content/message-content.ts';
 import { findContent as findStored } from '../content/message-content-store.ts';
 import { openEntry, sealEntry } from './archive-entry.ts';

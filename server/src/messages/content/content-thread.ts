@@ -1,9 +1,9 @@
-import { systemClock } from '../../lib/clock.ts';
 import { type Refusal, RefusedError } from '../../lib/refused-error.ts';
-import { TaskThread } from '../../lib/task-thread.ts';
-import type { FieldChange } from '../../templates/compare-contents.ts';
+import { TaskThread } from '../../lib/threads/task-thread.ts';
+import { systemClock } from '../../lib/time/clock.ts';
+import type { FieldChange } from '../../templates/content/compare-contents.ts';
+import type { ResolvedSources, StoredContent } from '../../templates/content/stored-content.ts';
 import type { Preview, PreviewRequest } from '../../templates/preview-template.ts';
-import type { ResolvedSources, StoredContent } from '../../templates/stored-content.ts';
 import type { ContentView, MessageContent } from './message-content.ts';
 import type { RenderedContent, RenderInput } from './rendered-content.ts';
 

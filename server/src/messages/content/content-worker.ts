@@ -1,8 +1,8 @@
+import { WeightedCache } from '../../lib/memory/weighted-cache.ts';
 import { RefusedError, refusalOf } from '../../lib/refused-error.ts';
-import { serveTasks, toBuffer } from '../../lib/serve-tasks.ts';
-import { WeightedCache } from '../../lib/weighted-cache.ts';
-import { compareContents } from '../../templates/compare-contents.ts';
+import { serveTasks, toBuffer } from '../../lib/threads/serve-tasks.ts';
 import { CompiledTemplate } from '../../templates/compile-template.ts';
+import { compareContents } from '../../templates/content/compare-contents.ts';
 import { previewTemplate } from '../../templates/preview-template.ts';
 import { SharedWork } from '../../templates/template-engine.ts';
 import type { ContentTask, ContentTasks, ThreadTemplate } from './content-thread.ts';

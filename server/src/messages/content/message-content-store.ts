@@ -1,8 +1,12 @@
 import type { TenantScope } from '../../accounts/tenant-scope.ts';
-import type { Pool, Queryable } from '../../db/pool.ts';
-import { sqlTime } from '../../db/row-types.ts';
-import { selectList } from '../../db/select-list.ts';
-import type { MessageAttachmentsRow, MessageContentsRow, MessagesRow } from '../../db/tables.ts';
+import type { Pool, Queryable } from '../../db/connections/pool.ts';
+import { sqlTime } from '../../db/schema/row-types.ts';
+import type {
+  MessageAttachmentsRow,
+  MessageContentsRow,
+  MessagesRow,
+} from '../../db/schema/tables.ts';
+import { selectList } from '../../db/statements/select-list.ts';
 import type { Attachment } from '../../mail/mime/compose.ts';
 import { lockThenChange } from '../../queue/lease-store.ts';
 import type { ContentHead, MessageContent } from './message-content.ts';

@@ -1,5 +1,5 @@
 import { assert } from '../../lib/assert.ts';
-import type { Encryptor } from '../../lib/encryption.ts';
+import type { Encryptor } from '../../lib/crypto/encryption.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { type NamedMailbox, parseMailbox } from '../../mail/address.ts';
 import { textPartOf } from '../../mail/html/html-to-text.ts';

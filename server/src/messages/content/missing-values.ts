@@ -5,7 +5,7 @@ import {
   type RenderBudget,
 } from '../../templates/template-engine.ts';
 import type { ResolvedTemplate } from '../../templates/template-resolver.ts';
-import { pathFromPointer, pointerFromPath } from '../../templates/variable-paths.ts';
+import { pathFromPointer, pointerFromPath } from '../../templates/variables/variable-paths.ts';
 
 const VARIABLES = '/template_variables';
 

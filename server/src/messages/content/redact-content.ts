@@ -1,6 +1,6 @@
 import { RefusedError } from '../../lib/refused-error.ts';
 import { parseMailbox } from '../../mail/address.ts';
-import { createRedactor, REDACTED } from '../../templates/redact.ts';
+import { createRedactor, REDACTED } from '../../templates/content/redact.ts';
 import { RenderBudget, type SharedWork } from '../../templates/template-engine.ts';
 import type { ResolvedTemplate, VariableValues } from '../../templates/template-resolver.ts';
 import type { RenderedFields } from './rendered-content.ts';

@@ -1,8 +1,8 @@
 import type { Caller } from '../../accounts/caller.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
 import type { MailboxContact } from '../../contacts/contact-source.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-error.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { NamedMailbox } from '../../mail/address.ts';
 import type { Stream } from '../../streams/stream.ts';
 import { headerText } from '../../templates/engine/escape.ts';

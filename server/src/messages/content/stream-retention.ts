@@ -1,8 +1,8 @@
 import type { Mode, TenantScope } from '../../accounts/tenant-scope.ts';
-import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
+import { inTransaction, type Pool, type Queryable } from '../../db/connections/pool.ts';
 import { checkRetentionClock } from '../../db/retention-clock.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { uuidFloor, uuidTime } from '../../lib/ids.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import {
   advanceStreamRetention,
   claimStreamRetention,

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { createTestDatabase } from '../../../test/harness/database/database.ts';
 import { enqueue, newWorkspace } from '../../../test/harness/database/enqueue-messages.ts';
-import { disableNonIndexPlans } from '../../db/index-plans.ts';
-import { openPool, type Pool } from '../../db/pool.ts';
-import { ENGINE_PLANS } from '../../delivery/delivery-store.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { openPool, type Pool } from '../../db/connections/pool.ts';
+import { disableNonIndexPlans } from '../../db/schema/index-plans.ts';
+import { ENGINE_PLANS } from '../../delivery/claims/delivery-store.ts';
 import { silentLog } from '../../lib/log.ts';
+import { systemClock } from '../../lib/time/clock.ts';
 import { newLease } from '../../queue/lease.ts';
 import { expireAllLeases } from '../../queue/lease-store.ts';
 import { queueShardOf } from '../queue-shard.ts';

@@ -1,6 +1,6 @@
-import type { Pool, PoolClient } from '../../db/pool.ts';
-import { sqlTime } from '../../db/row-types.ts';
-import type { DeliveriesRow } from '../../db/tables.ts';
+import type { Pool, PoolClient } from '../../db/connections/pool.ts';
+import { sqlTime } from '../../db/schema/row-types.ts';
+import type { DeliveriesRow } from '../../db/schema/tables.ts';
 import type { Bounce, SmtpFacts } from '../../events/event-types.ts';
 import { LAST_UUID, uuidFloor, uuidTime } from '../../lib/ids.ts';
 import type { ClaimableQueue, FoundQueue } from '../../queue/due-queues.ts';

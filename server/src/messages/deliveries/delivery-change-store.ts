@@ -1,6 +1,6 @@
 import type { TenantScope } from '../../accounts/tenant-scope.ts';
-import type { Queryable } from '../../db/pool.ts';
-import { sqlTime } from '../../db/row-types.ts';
+import type { Queryable } from '../../db/connections/pool.ts';
+import { sqlTime } from '../../db/schema/row-types.ts';
 import type { Bounce, SmtpFacts } from '../../events/event-types.ts';
 
 /**

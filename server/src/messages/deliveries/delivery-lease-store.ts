@@ -1,5 +1,5 @@
 import type { Mode } from '../../accounts/tenant-scope.ts';
-import type { Pool } from '../../db/pool.ts';
+import type { Pool } from '../../db/connections/pool.ts';
 import { type LeasedTable, updateLeased } from '../../queue/lease-store.ts';
 
 /** A delivery and the lease that this node has on it. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createTestDatabase } from '../../../test/harness/database/database.ts';
 import { enqueue, newWorkspace } from '../../../test/harness/database/enqueue-messages.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/time/clock.ts';
 
 /** Goal: no statement can make an invalid transition. Method: every pair of states, in a real database. */
 

@@ -1,6 +1,6 @@
 import type { Mode } from '../../accounts/tenant-scope.ts';
-import type { Pool } from '../../db/pool.ts';
-import { recordset } from '../../db/recordset.ts';
+import type { Pool } from '../../db/connections/pool.ts';
+import { recordset } from '../../db/statements/recordset.ts';
 import { INSERT_EVENTS } from '../../events/events-store.ts';
 import { suppressHardBounces } from '../../suppressions/suppression-store.ts';
 

@@ -1,5 +1,5 @@
 import type { TenantScope } from '../../accounts/tenant-scope.ts';
-import type { Queryable } from '../../db/pool.ts';
+import type { Queryable } from '../../db/connections/pool.ts';
 import { generatedMessageId } from '../content/message-content.ts';
 import { addressDomain } from '../queue-shard.ts';
 

@@ -1,9 +1,9 @@
 import type { Mode, TenantScope } from '../../accounts/tenant-scope.ts';
-import { channel } from '../../db/notification-channels.ts';
-import type { Pool, Queryable } from '../../db/pool.ts';
-import { sqlTime } from '../../db/row-types.ts';
-import { selectList } from '../../db/select-list.ts';
-import type { MessagesRow } from '../../db/tables.ts';
+import { channel } from '../../db/connections/notification-channels.ts';
+import type { Pool, Queryable } from '../../db/connections/pool.ts';
+import { sqlTime } from '../../db/schema/row-types.ts';
+import type { MessagesRow } from '../../db/schema/tables.ts';
+import { selectList } from '../../db/statements/select-list.ts';
 import type { Bounce, SmtpFacts } from '../../events/event-types.ts';
 import type { RecipientKind } from '../accept/accepted-message.ts';
 import type { DeliveryStatus } from '../message-status.ts';

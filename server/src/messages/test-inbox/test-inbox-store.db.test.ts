@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/harness/database/database.ts';
 import { enqueue, newWorkspace } from '../../../test/harness/database/enqueue-messages.ts';
-import { sqlTime } from '../../db/row-types.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { sqlTime } from '../../db/schema/row-types.ts';
 import { uuidv7 } from '../../lib/ids.ts';
+import { systemClock } from '../../lib/time/clock.ts';
 import { claimUnseen, clearInbox, listInbox } from './test-inbox-store.ts';
 
 /** Rows read, as counted by PostgreSQL for a session. */

@@ -1,7 +1,7 @@
-import type { Queryable } from '../../db/pool.ts';
-import { sqlTime } from '../../db/row-types.ts';
-import { selectList } from '../../db/select-list.ts';
-import type { TestInboxRow } from '../../db/tables.ts';
+import type { Queryable } from '../../db/connections/pool.ts';
+import { sqlTime } from '../../db/schema/row-types.ts';
+import type { TestInboxRow } from '../../db/schema/tables.ts';
+import { selectList } from '../../db/statements/select-list.ts';
 import { uuidFloor } from '../../lib/ids.ts';
 
 /**

@@ -1,9 +1,9 @@
 import type { TenantScope } from '../../accounts/tenant-scope.ts';
-import type { Pool } from '../../db/pool.ts';
-import { type Clock, pause } from '../../lib/clock.ts';
-import type { Encryptor } from '../../lib/encryption.ts';
+import type { Pool } from '../../db/connections/pool.ts';
+import type { Encryptor } from '../../lib/crypto/encryption.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import { type Clock, pause } from '../../lib/time/clock.ts';
 import { htmlToText, textPartOf } from '../../mail/html/html-to-text.ts';
 import { extractCodes, extractLinks } from '../../mail/html/links-and-codes.ts';
 import type { ContentArchive } from '../archive/content-archive.ts';

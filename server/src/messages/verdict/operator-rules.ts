@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { StorageStartError } from '../../db/database-errors.ts';
+import { StorageStartError } from '../../db/connections/database-errors.ts';
 import { ReplyParser, type SmtpReply } from '../../mail/smtp-client/reply-parser.ts';
 import { type BounceRule, bounceRuleErrors, compileRule } from './bounce-rules.ts';
 import { SHIPPED_RULE_IDS } from './verdict-rules.ts';

@@ -1,5 +1,5 @@
 import type { Caller } from '../../accounts/caller.ts';
-import type { MemoryBudget } from '../../lib/memory-budget.ts';
+import type { MemoryBudget } from '../../lib/memory/memory-budget.ts';
 import type { MessageData } from '../message-data.ts';
 import { rejectUnsafeData, withReceivedData } from '../receive-data.ts';
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts';
 import { clientNetwork } from '../../lib/net/client-network.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 
 /**
  * Slows down guessing of API keys: each failure from a client network is answered twice as late as

@@ -1,8 +1,8 @@
 import type { Authenticator } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/caller.ts';
 import type { RateLimiter } from '../../accounts/rate-limit.ts';
-import { type Clock, pause } from '../../lib/clock.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import { type Clock, pause } from '../../lib/time/clock.ts';
 import type { AuthThrottle } from './auth-throttle.ts';
 
 /**

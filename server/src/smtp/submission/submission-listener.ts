@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { MemoryBudget } from '../../lib/memory-budget.ts';
+import { MemoryBudget } from '../../lib/memory/memory-budget.ts';
 import { isLoopback } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { parseMailbox } from '../../mail/address.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { secretValues, withoutSecrets } from '../redact.ts';
+import { secretValues, withoutSecrets } from '../content/redact.ts';
 import { withDefaults } from './apply-defaults.ts';
 
 /**

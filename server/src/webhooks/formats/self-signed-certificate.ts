@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, type KeyObject, sign } from 'node:crypto';
-import { derElement, derInteger, derSequence } from '../../lib/der.ts';
+import { derElement, derInteger, derSequence } from '../../lib/crypto/der.ts';
 
 /**
  * A self-signed X.509 certificate (RFC 5280) for an RSA key, in PEM. Verifiers of SNS messages only

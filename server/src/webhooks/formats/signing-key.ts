@@ -7,9 +7,9 @@ import {
 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { assert } from '../../lib/assert.ts';
-import { createHmacSha256, type Hmac } from '../../lib/hmac.ts';
-import { generateRsaKey } from '../../lib/rsa-key.ts';
-import { formatSecret, newSecret } from '../sign-webhook.ts';
+import { createHmacSha256, type Hmac } from '../../lib/crypto/hmac.ts';
+import { generateRsaKey } from '../../lib/crypto/rsa-key.ts';
+import { formatSecret, newSecret } from '../requests/sign-webhook.ts';
 import { selfSignedCertificate } from './self-signed-certificate.ts';
 import type { KeyKind, SigningKey } from './webhook-format.ts';
 

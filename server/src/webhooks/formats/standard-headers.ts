@@ -1,5 +1,5 @@
 import { encodeId } from '../../lib/ids.ts';
-import { type SignedHeaders, signedHeaders } from '../sign-webhook.ts';
+import { type SignedHeaders, signedHeaders } from '../requests/sign-webhook.ts';
 import { hmacsOf } from './signing-key.ts';
 import type { Signing } from './webhook-format.ts';
 

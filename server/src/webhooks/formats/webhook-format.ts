@@ -7,7 +7,7 @@ import type {
   ReportFacts,
   SmtpFacts,
 } from '../../events/event-types.ts';
-import type { Hmac } from '../../lib/hmac.ts';
+import type { Hmac } from '../../lib/crypto/hmac.ts';
 import type { CustomHeader, MessageHeader } from '../../messages/lookup/message-header-store.ts';
 
 /**

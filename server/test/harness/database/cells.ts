@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
 import { openRouter } from '../../../src/bootstrap/start-router.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
-import { parseDatabaseUrl } from '../../../src/db/database-url.ts';
-import { openPool, type Pool } from '../../../src/db/pool.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { parseDatabaseUrl } from '../../../src/db/connections/database-url.ts';
+import { openPool, type Pool } from '../../../src/db/connections/pool.ts';
 import { silentLog } from '../../../src/lib/log.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { WorkspaceMove } from '../../../src/privacy/workspace-move.ts';
 import { WorkspacePurges } from '../../../src/privacy/workspace-purges.ts';
 import { startApp, type TestApp } from '../app.ts';

@@ -1,6 +1,6 @@
 import { ContactSubscriptions } from '../../../src/contacts/contact-subscriptions.ts';
-import type { Pool } from '../../../src/db/pool.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import type { Pool } from '../../../src/db/connections/pool.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { StreamSuppressions } from '../../../src/suppressions/stream-suppressions.ts';
 
 /** The subscriptions of contacts in a workspace without streams, for tests of other parts. */

@@ -2,12 +2,15 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { type EmbeddedPostgres, startEmbedded } from '../../../src/db/embedded-postgres.ts';
-import { migrate } from '../../../src/db/migrate.ts';
-import { ensurePartitions } from '../../../src/db/partitions.ts';
-import { openPool, type Pool } from '../../../src/db/pool.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { openPool, type Pool } from '../../../src/db/connections/pool.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbedded,
+} from '../../../src/db/embedded/embedded-postgres.ts';
+import { migrate } from '../../../src/db/schema/migrate.ts';
+import { ensurePartitions } from '../../../src/db/schema/partitions.ts';
 import { silentLog } from '../../../src/lib/log.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 
 /**
  * A migrated database for one test, with partitions for the current time: a copy of a template database

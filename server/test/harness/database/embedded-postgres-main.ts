@@ -1,4 +1,4 @@
-import { startEmbedded } from '../../../src/db/embedded-postgres.ts';
+import { startEmbedded } from '../../../src/db/embedded/embedded-postgres.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Mode } from '../../../src/accounts/tenant-scope.ts';
-import type { Pool } from '../../../src/db/pool.ts';
-import { sqlTime } from '../../../src/db/row-types.ts';
+import type { Pool } from '../../../src/db/connections/pool.ts';
+import { sqlTime } from '../../../src/db/schema/row-types.ts';
 import { uuidv7 } from '../../../src/lib/ids.ts';
 import type { MessageContent } from '../../../src/messages/content/message-content.ts';
 import { addressDomain, queueShardOf } from '../../../src/messages/queue-shard.ts';

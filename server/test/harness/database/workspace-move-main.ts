@@ -1,7 +1,7 @@
-import { parseDatabaseUrl } from '../../../src/db/database-url.ts';
-import { openPool } from '../../../src/db/pool.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { parseDatabaseUrl } from '../../../src/db/connections/database-url.ts';
+import { openPool } from '../../../src/db/connections/pool.ts';
 import { silentLog } from '../../../src/lib/log.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { WorkspaceMove } from '../../../src/privacy/workspace-move.ts';
 
 /**

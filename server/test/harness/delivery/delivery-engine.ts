@@ -1,13 +1,16 @@
 import { engineLimits } from '../../../src/bootstrap/build-engine.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
-import { openPool, type Pool } from '../../../src/db/pool.ts';
+import { openPool, type Pool } from '../../../src/db/connections/pool.ts';
+import {
+  type DeliveryStore,
+  openDeliveryStore,
+} from '../../../src/delivery/claims/delivery-store.ts';
 import type { Transport } from '../../../src/delivery/delivery.ts';
-import { type DeliveryStore, openDeliveryStore } from '../../../src/delivery/delivery-store.ts';
 import { createEngine, type Engine } from '../../../src/delivery/engine.ts';
 import type { EngineLimits } from '../../../src/delivery/engine-limits.ts';
-import { simulatorTransport } from '../../../src/delivery/simulator.ts';
-import type { Clock } from '../../../src/lib/clock.ts';
+import { simulatorTransport } from '../../../src/delivery/transport/simulator.ts';
 import { type Log, silentLog } from '../../../src/lib/log.ts';
+import type { Clock } from '../../../src/lib/time/clock.ts';
 import type { LeaseHolder } from '../../../src/queue/lease-holder.ts';
 import { until } from '../until.ts';
 

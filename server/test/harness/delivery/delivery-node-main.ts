@@ -1,7 +1,7 @@
 import { buildLeaseHolder } from '../../../src/bootstrap/build-lease-holder.ts';
-import { openPool } from '../../../src/db/pool.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { openPool } from '../../../src/db/connections/pool.ts';
 import { silentLog } from '../../../src/lib/log.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { DELIVERIES } from '../../../src/messages/deliveries/delivery-lease-store.ts';
 import { startEngine } from './delivery-engine.ts';
 import { liveRoute, unsignedSenders } from './live-route.ts';

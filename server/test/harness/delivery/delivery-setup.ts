@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transport } from '../../../src/delivery/delivery.ts';
 import type { EngineLimits } from '../../../src/delivery/engine-limits.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { parseTranscript } from '../../../src/mail/smtp-client/transcript.ts';
 import { createTestDatabase, type TestDatabase } from '../database/database.ts';
 import {

@@ -1,14 +1,14 @@
 import type { OutgoingAddresses } from '../../../src/config/outgoing-addresses.ts';
-import type { RouteSetting } from '../../../src/delivery/delivery-route.ts';
-import type { SenderDomains } from '../../../src/delivery/outgoing-mail.ts';
-import { createShaping, type ShapingRules } from '../../../src/delivery/shaping.ts';
+import { createShaping, type ShapingRules } from '../../../src/delivery/receivers/shaping.ts';
+import type { RouteSetting } from '../../../src/delivery/transport/delivery-route.ts';
+import type { SenderDomains } from '../../../src/delivery/transport/outgoing-mail.ts';
 import {
   type DirectTransport,
   type SmtpTransportParts,
   smtpTransport,
   type ThrottleMemory,
-} from '../../../src/delivery/smtp-transport.ts';
-import type { Clock } from '../../../src/lib/clock.ts';
+} from '../../../src/delivery/transport/smtp-transport.ts';
+import type { Clock } from '../../../src/lib/time/clock.ts';
 import { createResolver } from '../../../src/mail/dns/resolver.ts';
 import { createMtaSts } from '../../../src/mail/policy/mta-sts.ts';
 import type { SmtpTimeouts } from '../../../src/mail/smtp-client/timeouts.ts';

@@ -1,7 +1,7 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { expect } from 'vitest';
-import type { SenderDomains } from '../../../src/delivery/outgoing-mail.ts';
-import type { DirectTransport } from '../../../src/delivery/smtp-transport.ts';
+import type { SenderDomains } from '../../../src/delivery/transport/outgoing-mail.ts';
+import type { DirectTransport } from '../../../src/delivery/transport/smtp-transport.ts';
 import { generateDkimKeys, loadPrivateKey } from '../../../src/mail/dkim/keys.ts';
 import type { DkimKey } from '../../../src/mail/dkim/sign.ts';
 import { type LiveRouteOptions, liveRoute as routeOf } from './live-route.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import {
   openSmtp,
   type SmtpOpenOptions,

@@ -1,12 +1,12 @@
 import type { TenantScope } from '../../../src/accounts/tenant-scope.ts';
-import { openPool, type Pool } from '../../../src/db/pool.ts';
+import { openPool, type Pool } from '../../../src/db/connections/pool.ts';
 import type { EventType } from '../../../src/events/event-types.ts';
 import { appendEvents } from '../../../src/events/events-store.ts';
-import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
 import { silentLog } from '../../../src/lib/log.ts';
+import { type Clock, systemClock } from '../../../src/lib/time/clock.ts';
 import { createWebhooks, type WebhookModule } from '../../../src/webhooks/create-webhooks.ts';
-import type { DispatcherLimits } from '../../../src/webhooks/webhook-dispatcher.ts';
+import type { DispatcherLimits } from '../../../src/webhooks/dispatch/webhook-dispatcher.ts';
 import type { EndpointCaller } from '../../../src/webhooks/webhooks.ts';
 import { createTestDatabase, type TestDatabase } from '../database/database.ts';
 import { newWorkspace } from '../database/enqueue-messages.ts';

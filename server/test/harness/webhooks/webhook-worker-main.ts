@@ -1,6 +1,6 @@
-import { openPool } from '../../../src/db/pool.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { openPool } from '../../../src/db/connections/pool.ts';
 import { silentLog } from '../../../src/lib/log.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { createWebhooks } from '../../../src/webhooks/create-webhooks.ts';
 
 /** Entry point of a process that only sends webhooks, with short leases; tests kill it. */

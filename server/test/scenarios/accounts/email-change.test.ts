@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { codeAt } from '../../../src/accounts/people/totp.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
 import { fromBase32 } from '../../harness/base32.ts';
 import {

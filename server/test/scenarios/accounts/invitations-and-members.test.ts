@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { ROLES } from '../../../src/accounts/roles.ts';
-import { simulatorTransport } from '../../../src/delivery/simulator.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { simulatorTransport } from '../../../src/delivery/transport/simulator.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
 import {
   createPerson,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createLog } from '../../../src/lib/log.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
 import {
   createPerson,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { canonicalRequest } from '../../../src/messages/accept/idempotency.ts';
 import { startApp } from '../../harness/app.ts';
 import {

@@ -3,7 +3,7 @@ import { insertMembership } from '../../../src/accounts/people/member-store.ts';
 import { PROVIDER_SESSION_MAX_MS } from '../../../src/accounts/people/sessions.ts';
 import { PENDING_MS } from '../../../src/accounts/people/single-sign-on/pending-sign-in.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
 import {
   createPerson,

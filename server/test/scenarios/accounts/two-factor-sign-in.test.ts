@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { insertToken } from '../../../src/accounts/people/one-time-token-store.ts';
 import { hashSecret, newSecret } from '../../../src/accounts/people/secret-token.ts';
 import { codeAt } from '../../../src/accounts/people/totp.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
 import { fromBase32 } from '../../harness/base32.ts';
 import { member, PASSWORD, SessionClient } from '../../harness/browser/dashboard-session.ts';

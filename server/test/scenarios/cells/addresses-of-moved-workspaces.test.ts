@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { deleteOldMovedWorkspaces } from '../../../src/accounts/moved-workspace-store.ts';
 import { deletePeopleWithoutWorkspace } from '../../../src/accounts/people/person-store.ts';
-import { inTransaction } from '../../../src/db/pool.ts';
+import { inTransaction } from '../../../src/db/connections/pool.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
 import type { TestResponse } from '../../harness/app.ts';
 import { createPerson, SessionClient, signInAs } from '../../harness/browser/dashboard-session.ts';

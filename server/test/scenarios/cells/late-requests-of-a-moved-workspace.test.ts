@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { fenceTables } from '../../../src/db/write-fence.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { fenceTables } from '../../../src/db/connections/write-fence.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { closeWorkspace } from '../../../src/privacy/close-workspace.ts';
 import { startApp, validMessage } from '../../harness/app.ts';
 

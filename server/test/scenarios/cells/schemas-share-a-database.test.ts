@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { parseDatabaseUrl } from '../../../src/db/database-url.ts';
-import { openPool } from '../../../src/db/pool.ts';
+import { parseDatabaseUrl } from '../../../src/db/connections/database-url.ts';
+import { openPool } from '../../../src/db/connections/pool.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
 import { silentLog } from '../../../src/lib/log.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { WorkspacePurges } from '../../../src/privacy/workspace-purges.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { parseDatabaseUrl } from '../../../src/db/database-url.ts';
-import { openPool } from '../../../src/db/pool.ts';
+import { parseDatabaseUrl } from '../../../src/db/connections/database-url.ts';
+import { openPool } from '../../../src/db/connections/pool.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import type { MoveStep } from '../../../src/privacy/workspace-move.ts';

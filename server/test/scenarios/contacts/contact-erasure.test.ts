@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { appendEvents, type NewEvent } from '../../../src/events/events-store.ts';
-import { createEncryptor } from '../../../src/lib/encryption.ts';
+import { createEncryptor } from '../../../src/lib/crypto/encryption.ts';
 import { decodeId } from '../../../src/lib/ids.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
 import { until } from '../../harness/delivery/delivery-engine.ts';

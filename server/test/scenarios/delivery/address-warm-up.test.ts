@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { WarmUp } from '../../../src/delivery/warm-up.ts';
-import { DAY_MS, startOfDay } from '../../../src/delivery/warm-up-plan.ts';
-import { listWarmUps, warmUpMemory } from '../../../src/delivery/warm-up-store.ts';
-import { WarmingTransport } from '../../../src/delivery/warming-transport.ts';
+import { WarmUp } from '../../../src/delivery/warm-up/warm-up.ts';
+import { DAY_MS, startOfDay } from '../../../src/delivery/warm-up/warm-up-plan.ts';
+import { listWarmUps, warmUpMemory } from '../../../src/delivery/warm-up/warm-up-store.ts';
+import { WarmingTransport } from '../../../src/delivery/warm-up/warming-transport.ts';
 import { silentLog } from '../../../src/lib/log.ts';
-import type { ManualClock } from '../../../src/lib/manual-clock.ts';
+import type { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { startApp, validMessage } from '../../harness/app.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';

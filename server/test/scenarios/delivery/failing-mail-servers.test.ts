@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sqlTime } from '../../../src/db/row-types.ts';
+import { sqlTime } from '../../../src/db/schema/row-types.ts';
 import { EVENT_LOG_START } from '../../../src/events/events-store.ts';
 import { readFeed } from '../../../src/events/feed-store.ts';
 import { setUpDelivery } from '../../harness/delivery/delivery-setup.ts';

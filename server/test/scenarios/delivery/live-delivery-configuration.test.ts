@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
 import { createTestDatabase } from '../../harness/database/database.ts';
 import { startDnsServer } from '../../harness/smtp/dns-server.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { parseReturnPath } from '../../../src/mail/return-path-address.ts';
 import { createTestDatabase } from '../../harness/database/database.ts';
 import {

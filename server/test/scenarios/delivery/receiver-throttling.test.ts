@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Throttle } from '../../../src/delivery/receiver.ts';
-import type { ThrottleMemory } from '../../../src/delivery/smtp-transport.ts';
-import { listThrottles, saveThrottle } from '../../../src/delivery/throttle-store.ts';
+import type { Throttle } from '../../../src/delivery/receivers/receiver.ts';
+import { listThrottles, saveThrottle } from '../../../src/delivery/receivers/throttle-store.ts';
+import type { ThrottleMemory } from '../../../src/delivery/transport/smtp-transport.ts';
 import { newWorkspace } from '../../harness/database/enqueue-messages.ts';
 import { startEngine, until } from '../../harness/delivery/delivery-engine.ts';
 import { setUpDelivery } from '../../harness/delivery/delivery-setup.ts';

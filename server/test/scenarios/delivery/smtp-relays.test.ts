@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RouteSetting } from '../../../src/delivery/delivery-route.ts';
+import type { RouteSetting } from '../../../src/delivery/transport/delivery-route.ts';
 import { setUpDelivery } from '../../harness/delivery/delivery-setup.ts';
 import { expectSigned } from '../../harness/delivery/signed-live-route.ts';
 import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
 import { type EventState, eventsOf } from '../../harness/database/enqueue-messages.ts';
 import { until } from '../../harness/delivery/delivery-engine.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { claimDueDomains } from '../../../src/domains/domain-store.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { startApp, type TestApp, type TestResponse } from '../../harness/app.ts';
 import { nextDkimKeys } from '../../harness/delivery/dkim-keys.ts';
 import { startDnsServer } from '../../harness/smtp/dns-server.ts';

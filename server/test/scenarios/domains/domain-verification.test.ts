@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { uuidv7 } from '../../../src/lib/ids.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { parseMailbox } from '../../../src/mail/address.ts';
 import { returnPathFor } from '../../../src/mail/return-path-address.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';

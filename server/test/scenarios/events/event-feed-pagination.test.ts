@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openPool, type Pool } from '../../../src/db/pool.ts';
+import { openPool, type Pool } from '../../../src/db/connections/pool.ts';
 import { appendEvents, EVENT_LOG_START, type NewEvent } from '../../../src/events/events-store.ts';
 import {
   EVENT_LOG_END,

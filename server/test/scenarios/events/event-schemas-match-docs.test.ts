@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { EVENT_TYPES } from '../../../src/events/event-types.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { Alarms } from '../../../src/stats/alarms.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
 import { until } from '../../harness/delivery/delivery-engine.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listen } from '../../../src/db/listen.ts';
+import { listen } from '../../../src/db/connections/listen.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { startApp, validMessage } from '../../harness/app.ts';
 

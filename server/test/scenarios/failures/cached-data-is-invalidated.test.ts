@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { operatorIssuer } from '../../../src/accounts/api-keys.ts';
 import { Workspaces } from '../../../src/accounts/workspaces.ts';
-import { parseDatabaseUrl } from '../../../src/db/database-url.ts';
-import { listen } from '../../../src/db/listen.ts';
-import type { NotificationChannel } from '../../../src/db/notification-channels.ts';
+import { parseDatabaseUrl } from '../../../src/db/connections/database-url.ts';
+import { listen } from '../../../src/db/connections/listen.ts';
+import type { NotificationChannel } from '../../../src/db/connections/notification-channels.ts';
 import { decodeId } from '../../../src/lib/ids.ts';
 import { silentLog } from '../../../src/lib/log.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { closeWorkspace, reopenWorkspace } from '../../../src/privacy/close-workspace.ts';
 import { WorkspacePurges } from '../../../src/privacy/workspace-purges.ts';
 import { NO_POLICY } from '../../../src/quotas/brake.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Transport } from '../../../src/delivery/delivery.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { ConcurrencyLimit } from '../../../src/queue/concurrency-limit.ts';
 import { createTestDatabase } from '../../harness/database/database.ts';
 import {

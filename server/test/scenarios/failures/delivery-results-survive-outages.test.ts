@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { openPool, type Pool } from '../../../src/db/pool.ts';
-import type { SenderDomains } from '../../../src/delivery/outgoing-mail.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { openPool, type Pool } from '../../../src/db/connections/pool.ts';
+import type { SenderDomains } from '../../../src/delivery/transport/outgoing-mail.ts';
 import { silentLog } from '../../../src/lib/log.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { createTestDatabase } from '../../harness/database/database.ts';
 import { startDatabaseProxy } from '../../harness/database/database-proxy.ts';
 import { enqueue, newWorkspace } from '../../harness/database/enqueue-messages.ts';

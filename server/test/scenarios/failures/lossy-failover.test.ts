@@ -2,14 +2,17 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { type EmbeddedPostgres, startEmbedded } from '../../../src/db/embedded-postgres.ts';
-import { migrate } from '../../../src/db/migrate.ts';
-import { ensurePartitions } from '../../../src/db/partitions.ts';
-import { openPool, type Pool } from '../../../src/db/pool.ts';
+import { openPool, type Pool } from '../../../src/db/connections/pool.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbedded,
+} from '../../../src/db/embedded/embedded-postgres.ts';
+import { migrate } from '../../../src/db/schema/migrate.ts';
+import { ensurePartitions } from '../../../src/db/schema/partitions.ts';
 import { appendEvents, EVENT_LOG_START } from '../../../src/events/events-store.ts';
 import { readFeed } from '../../../src/events/feed-store.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog, silentLog } from '../../../src/lib/log.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { newWorkspace } from '../../harness/database/enqueue-messages.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
 

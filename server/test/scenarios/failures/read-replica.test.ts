@@ -2,16 +2,19 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type EmbeddedPostgres, startEmbedded } from '../../../src/db/embedded-postgres.ts';
-import { migrate } from '../../../src/db/migrate.ts';
-import { ensurePartitions } from '../../../src/db/partitions.ts';
-import { openPool, type Pool } from '../../../src/db/pool.ts';
-import { ReadReplica } from '../../../src/db/read-replica.ts';
+import { openPool, type Pool } from '../../../src/db/connections/pool.ts';
+import { ReadReplica } from '../../../src/db/connections/read-replica.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbedded,
+} from '../../../src/db/embedded/embedded-postgres.ts';
+import { migrate } from '../../../src/db/schema/migrate.ts';
+import { ensurePartitions } from '../../../src/db/schema/partitions.ts';
 import { appendEvents, EVENT_LOG_START } from '../../../src/events/events-store.ts';
 import { readFeed } from '../../../src/events/feed-store.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLog } from '../../../src/lib/log.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { startApp } from '../../harness/app.ts';
 import { member } from '../../harness/browser/dashboard-session.ts';
 import { createTestDatabase } from '../../harness/database/database.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { createTestDatabase } from '../../harness/database/database.ts';
 import { enqueue, newWorkspace } from '../../harness/database/enqueue-messages.ts';
 import { until } from '../../harness/delivery/delivery-engine.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
-import type { WebhookDispatcher } from '../../../src/webhooks/webhook-dispatcher.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
+import type { WebhookDispatcher } from '../../../src/webhooks/dispatch/webhook-dispatcher.ts';
 import { until } from '../../harness/until.ts';
 import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 import { setUpWebhooks } from '../../harness/webhooks/webhook-setup.ts';

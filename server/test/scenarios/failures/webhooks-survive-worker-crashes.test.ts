@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { childProgram } from '../../harness/child-programs.ts';
 import { until } from '../../harness/delivery/delivery-engine.ts';
 import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../../../scripts/documentation.ts';
 import { shapeDifferences } from '../../../../scripts/follow-docs.ts';
 import { OperatorKeys } from '../../../src/accounts/operator-keys.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dropExpired, ensurePartitions } from '../../../src/db/partitions.ts';
+import { dropExpired, ensurePartitions } from '../../../src/db/schema/partitions.ts';
 import { createTestDatabase } from '../../harness/database/database.ts';
 import { startDatabaseProxy } from '../../harness/database/database-proxy.ts';
 import { letter, RECEIVING, startInboundServer } from '../../harness/smtp/inbound-setup.ts';

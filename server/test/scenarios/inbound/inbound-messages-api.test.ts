@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { uuidv7 } from '../../../src/lib/ids.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
 import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 

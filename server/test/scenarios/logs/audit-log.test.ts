@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { COMMANDS } from '../../../src/cli/commands.ts';
 import { NOT_AUDITED } from '../../../src/cli/running-command.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
 import { silentLog } from '../../../src/lib/log.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { AuditLog } from '../../../src/logs/audit-log.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
 import { member, SessionClient } from '../../harness/browser/dashboard-session.ts';

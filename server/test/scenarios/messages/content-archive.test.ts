@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OperatorKeys } from '../../../src/accounts/operator-keys.ts';
-import { dropExpired } from '../../../src/db/partitions.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { dropExpired } from '../../../src/db/schema/partitions.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';
 import { S3_CREDENTIALS, type S3Server, startS3 } from '../../harness/http/s3-server.ts';

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { migrate } from '../../../src/db/migrate.ts';
-import type { Pool } from '../../../src/db/pool.ts';
+import type { Pool } from '../../../src/db/connections/pool.ts';
+import { migrate } from '../../../src/db/schema/migrate.ts';
 import { readNextBatch } from '../../../src/events/event-chunk-store.ts';
 import { appendEvents, EVENT_LOG_START } from '../../../src/events/events-store.ts';
 import { readFeed } from '../../../src/events/feed-store.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLog } from '../../../src/lib/log.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { StatsAggregator } from '../../../src/stats/stats-aggregator.ts';
-import { fanOut, NO_CAPACITY } from '../../../src/webhooks/fan-out-store.ts';
+import { fanOut, NO_CAPACITY } from '../../../src/webhooks/fan-out/fan-out-store.ts';
 import { createTestDatabase } from '../../harness/database/database.ts';
 import { newWorkspace } from '../../harness/database/enqueue-messages.ts';
 

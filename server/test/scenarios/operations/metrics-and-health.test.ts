@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { startApp, validMessage } from '../../harness/app.ts';
 import { createTestDatabase } from '../../harness/database/database.ts';
 import { startDatabaseProxy } from '../../harness/database/database-proxy.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { createTestDatabase } from '../../harness/database/database.ts';
 import { startEngine, until } from '../../harness/delivery/delivery-engine.ts';
 

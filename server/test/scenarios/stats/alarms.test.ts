@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Mode } from '../../../src/accounts/tenant-scope.ts';
 import { encodeId, uuidv7 } from '../../../src/lib/ids.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { Alarms } from '../../../src/stats/alarms.ts';
 import { createTestDatabase } from '../../harness/database/database.ts';
 import { enqueue, eventsOf, newWorkspace } from '../../harness/database/enqueue-messages.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Pool } from '../../../src/db/pool.ts';
+import type { Pool } from '../../../src/db/connections/pool.ts';
 import { readNextBatch, takeChunk } from '../../../src/events/event-chunk-store.ts';
 import { oldestUnprocessed } from '../../../src/events/event-consumer-store.ts';
 import type { EventType } from '../../../src/events/event-types.ts';
 import { appendEvents, type NewEvent } from '../../../src/events/events-store.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { uuidv7 } from '../../../src/lib/ids.ts';
 import { silentLog } from '../../../src/lib/log.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { StatsAggregator } from '../../../src/stats/stats-aggregator.ts';
 import { readUncounted } from '../../../src/stats/stats-store.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';

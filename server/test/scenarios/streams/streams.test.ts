@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decodeId } from '../../../src/lib/ids.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { deleteStreamContents } from '../../../src/messages/content/stream-retention.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { createAddressHash } from '../../../src/suppressions/erased-address.ts';
 import { Suppressions } from '../../../src/suppressions/suppressions.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';

@@ -2,9 +2,9 @@
 import { Writable } from 'node:stream';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { decodeId } from '../../../src/lib/ids.ts';
 import { createLog } from '../../../src/lib/log.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { deleteEncryptedContents } from '../../../src/messages/content/message-content-store.ts';
 import { startApp, type TestApp, type TestResponse } from '../../harness/app.ts';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { decodeId } from '../../../src/lib/ids.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { startApp, type TestApp, type TestResponse } from '../../harness/app.ts';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';
 import { until } from '../../harness/delivery/delivery-engine.ts';

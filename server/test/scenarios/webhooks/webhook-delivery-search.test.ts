@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeId, uuidv7 } from '../../../src/lib/ids.ts';
-import { listDeliveries } from '../../../src/webhooks/webhook-delivery-list-store.ts';
+import { listDeliveries } from '../../../src/webhooks/history/webhook-delivery-list-store.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
 import { until } from '../../harness/delivery/delivery-engine.ts';
 import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { newWorkspace } from '../../harness/database/enqueue-messages.ts';
 import { until } from '../../harness/delivery/delivery-engine.ts';
 import {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { dropExpired } from '../../../src/db/partitions.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { dropExpired } from '../../../src/db/schema/partitions.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { disableWebhook } from '../../../src/webhooks/disable-webhook.ts';
-import { xorIds } from '../../../src/webhooks/webhook-history.ts';
-import { RETRY_DELAYS_MS } from '../../../src/webhooks/webhook-retry-schedule.ts';
+import { RETRY_DELAYS_MS } from '../../../src/webhooks/dispatch/webhook-retry-schedule.ts';
+import { xorIds } from '../../../src/webhooks/history/webhook-history.ts';
 import { eventsOf } from '../../harness/database/enqueue-messages.ts';
 import { until } from '../../harness/delivery/delivery-engine.ts';
 import {

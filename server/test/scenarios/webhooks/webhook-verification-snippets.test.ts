@@ -4,8 +4,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createHmacSha256 } from '../../../src/lib/hmac.ts';
-import { formatSecret, newSecret, signedHeaders } from '../../../src/webhooks/sign-webhook.ts';
+import { createHmacSha256 } from '../../../src/lib/crypto/hmac.ts';
+import {
+  formatSecret,
+  newSecret,
+  signedHeaders,
+} from '../../../src/webhooks/requests/sign-webhook.ts';
 
 /**
  * The code in docs/webhooks.md verifies our requests and rejects others. The snippets are extracted from the page and

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { OperatorKeys } from '../../../src/accounts/operator-keys.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { BrakeChecks } from '../../../src/stats/brake-checks.ts';
 import { startApp, validMessage } from '../../harness/app.ts';
 import { until } from '../../harness/until.ts';

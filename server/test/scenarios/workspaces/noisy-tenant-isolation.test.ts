@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { uuidv7 } from '../../../src/lib/ids.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { createTestDatabase } from '../../harness/database/database.ts';
 import { contentOf, enqueue, newWorkspace } from '../../harness/database/enqueue-messages.ts';
 import { startEngine, until } from '../../harness/delivery/delivery-engine.ts';

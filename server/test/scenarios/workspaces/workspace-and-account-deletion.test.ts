@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { insertMembership } from '../../../src/accounts/people/member-store.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
 import { silentLog } from '../../../src/lib/log.ts';
-import { ManualClock } from '../../../src/lib/manual-clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
 import { WorkspacePurges } from '../../../src/privacy/workspace-purges.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
 import {

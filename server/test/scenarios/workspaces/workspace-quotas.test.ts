@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { OperatorKeys } from '../../../src/accounts/operator-keys.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
 import { member } from '../../harness/browser/dashboard-session.ts';
 import { createTestDatabase } from '../../harness/database/database.ts';

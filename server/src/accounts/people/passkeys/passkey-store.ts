@@ -1,7 +1,7 @@
-import type { Queryable } from '../../../db/pool.ts';
-import { sqlTime } from '../../../db/row-types.ts';
-import { selectList } from '../../../db/select-list.ts';
-import type { PasskeysRow } from '../../../db/tables.ts';
+import type { Queryable } from '../../../db/connections/pool.ts';
+import { sqlTime } from '../../../db/schema/row-types.ts';
+import type { PasskeysRow } from '../../../db/schema/tables.ts';
+import { selectList } from '../../../db/statements/select-list.ts';
 import { PERSON_COLUMNS, type Person } from '../person-store.ts';
 
 /** A credential with which a person can sign in without a password (WebAuthn). */

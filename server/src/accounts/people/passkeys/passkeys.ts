@@ -6,10 +6,10 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
-import { inTransaction } from '../../../db/pool.ts';
-import type { Clock } from '../../../lib/clock.ts';
+import { inTransaction } from '../../../db/connections/pool.ts';
 import { encodeId, uuidBytes, uuidv7 } from '../../../lib/ids.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import type { AccountMailer } from '../account-mailer.ts';
 import { deleteTokens, findPersonOfToken, insertToken } from '../one-time-token-store.ts';
 import {

@@ -1,8 +1,8 @@
-import { channel } from '../../../db/notification-channels.ts';
-import type { Queryable } from '../../../db/pool.ts';
-import { sqlTime } from '../../../db/row-types.ts';
-import { selectList } from '../../../db/select-list.ts';
-import type { OidcConnectionsRow } from '../../../db/tables.ts';
+import { channel } from '../../../db/connections/notification-channels.ts';
+import type { Queryable } from '../../../db/connections/pool.ts';
+import { sqlTime } from '../../../db/schema/row-types.ts';
+import type { OidcConnectionsRow } from '../../../db/schema/tables.ts';
+import { selectList } from '../../../db/statements/select-list.ts';
 import type { Connection } from './connection.ts';
 
 /** A connection as it is stored. */

@@ -1,7 +1,7 @@
-import { inTransaction, type Pool, type Queryable } from '../../../db/pool.ts';
-import type { Clock } from '../../../lib/clock.ts';
-import type { Encryptor } from '../../../lib/encryption.ts';
+import { inTransaction, type Pool, type Queryable } from '../../../db/connections/pool.ts';
+import type { Encryptor } from '../../../lib/crypto/encryption.ts';
 import { type FieldError, invalidFields, RefusedError } from '../../../lib/refused-error.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { firstWorkspace } from '../../workspace-store.ts';
 import { findMember, lockTeam } from '../member-store.ts';
 import { endSessionsOfProvider } from '../session-store.ts';

@@ -1,6 +1,6 @@
 import * as openid from 'openid-client';
-import type { Clock } from '../../../lib/clock.ts';
-import { WeightedCache } from '../../../lib/weighted-cache.ts';
+import { WeightedCache } from '../../../lib/memory/weighted-cache.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { type Claims, toClaims } from './claims.ts';
 import { CALLBACK_PATH, type Connection, callbackId } from './connection.ts';
 import type { PendingValues } from './pending-sign-in.ts';

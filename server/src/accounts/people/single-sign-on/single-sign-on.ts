@@ -1,8 +1,8 @@
-import { inTransaction, type Pool, type Queryable } from '../../../db/pool.ts';
-import type { Clock } from '../../../lib/clock.ts';
-import type { Encryptor } from '../../../lib/encryption.ts';
+import { inTransaction, type Pool, type Queryable } from '../../../db/connections/pool.ts';
+import type { Encryptor } from '../../../lib/crypto/encryption.ts';
 import { encodeId } from '../../../lib/ids.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { parseMailbox } from '../../../mail/address.ts';
 import type { Role } from '../../roles.ts';
 import type { AttemptLimits } from '../attempt-limits.ts';

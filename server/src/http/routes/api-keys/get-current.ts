@@ -1,6 +1,6 @@
 import { type ApiKeys, publicApiKey } from '../../../accounts/api-keys.ts';
 import { findWorkspace } from '../../../accounts/workspace-store.ts';
-import type { Pool } from '../../../db/pool.ts';
+import type { Pool } from '../../../db/connections/pool.ts';
 import { encodeId } from '../../../lib/ids.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import { type Operation, operation } from '../../operation.ts';

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { requireAuditScope } from '../../../accounts/audit-scope.ts';
-import type { Pool } from '../../../db/pool.ts';
+import type { Pool } from '../../../db/connections/pool.ts';
 import {
   committedPosition,
   EVENT_LOG_START,

@@ -1,6 +1,6 @@
 import type { People } from '../../../accounts/people/people.ts';
-import type { Pool } from '../../../db/pool.ts';
-import type { Clock } from '../../../lib/clock.ts';
+import type { Pool } from '../../../db/connections/pool.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { actingMember } from '../members/acting-member.ts';
 import { sentInvitation } from './invitation-delivery.ts';

@@ -1,7 +1,7 @@
 import type { Invitation } from '../../../accounts/people/invitation-store.ts';
 import { publicInvitation, type SentInvitation } from '../../../accounts/people/invitations.ts';
-import type { Pool } from '../../../db/pool.ts';
-import type { Clock } from '../../../lib/clock.ts';
+import type { Pool } from '../../../db/connections/pool.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { findMessages } from '../../../messages/lookup/message-store.ts';
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
 

@@ -1,6 +1,6 @@
 import type { People } from '../../../accounts/people/people.ts';
-import type { Pool } from '../../../db/pool.ts';
-import type { Clock } from '../../../lib/clock.ts';
+import type { Pool } from '../../../db/connections/pool.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { toPage, uuidCursor } from '../../validation/cursor.ts';

@@ -1,4 +1,4 @@
-import type { Pool } from '../../../db/pool.ts';
+import type { Pool } from '../../../db/connections/pool.ts';
 import type { ContentArchive } from '../../../messages/archive/content-archive.ts';
 import { viewContent } from '../../../messages/content/content-view.ts';
 import { findMessage } from '../../../messages/lookup/message-store.ts';

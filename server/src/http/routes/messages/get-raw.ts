@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Pool } from '../../../db/pool.ts';
+import type { Pool } from '../../../db/connections/pool.ts';
 import { compose } from '../../../mail/mime/compose.ts';
 import type { ContentArchive } from '../../../messages/archive/content-archive.ts';
 import { toOutgoing } from '../../../messages/content/message-content.ts';

@@ -1,4 +1,4 @@
-import type { Pool } from '../../../db/pool.ts';
+import type { Pool } from '../../../db/connections/pool.ts';
 import { publicEvent, readTimeline } from '../../../events/events-store.ts';
 import { viewContent } from '../../../messages/content/content-view.ts';
 import { findContent } from '../../../messages/content/message-content-store.ts';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Pool } from '../../../db/pool.ts';
+import type { Pool } from '../../../db/connections/pool.ts';
 import { findAttempts, findMessage } from '../../../messages/lookup/message-store.ts';
 import { publicAttempt } from '../../../messages/lookup/public-message.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';

@@ -1,7 +1,7 @@
 import { publicWorkspace } from '../../../accounts/workspace.ts';
 import type { Workspaces } from '../../../accounts/workspaces.ts';
-import type { Clock } from '../../../lib/clock.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { type Operation, operation } from '../../operation.ts';
 import {
   DeleteOperatorWorkspace,

@@ -1,7 +1,7 @@
 import type { People } from '../../../accounts/people/people.ts';
 import type { Workspaces } from '../../../accounts/workspaces.ts';
-import type { Pool } from '../../../db/pool.ts';
-import type { Clock } from '../../../lib/clock.ts';
+import type { Pool } from '../../../db/connections/pool.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { sentInvitation } from '../invitations/invitation-delivery.ts';
 import { CreatedInvitation, CreateInvitation } from '../invitations/schemas.ts';

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import type { Pool } from '../../../db/pool.ts';
-import { listThrottles } from '../../../delivery/throttle-store.ts';
-import { listCurrentWarmUps } from '../../../delivery/warm-up-store.ts';
-import type { Clock } from '../../../lib/clock.ts';
+import type { Pool } from '../../../db/connections/pool.ts';
+import { listThrottles } from '../../../delivery/receivers/throttle-store.ts';
+import { listCurrentWarmUps } from '../../../delivery/warm-up/warm-up-store.ts';
 import { encodeId } from '../../../lib/ids.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { listQueueByDomain } from '../../../stats/queue-store.ts';
 import { id, NullableTime, Time } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';

@@ -1,5 +1,5 @@
 import type { Workspaces } from '../../../accounts/workspaces.ts';
-import { parseTime } from '../../../lib/rfc3339.ts';
+import { parseTime } from '../../../lib/time/rfc3339.ts';
 import type { WorkspaceBrakes } from '../../../quotas/workspace-brakes.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { SetWorkspaceBrake, WorkspaceBrake } from './brake-schemas.ts';

@@ -1,4 +1,4 @@
-import type { Pool } from '../../../db/pool.ts';
+import type { Pool } from '../../../db/connections/pool.ts';
 import { publicRequestDetails } from '../../../logs/list-requests.ts';
 import type { RequestLog } from '../../../logs/request-log.ts';
 import { findRequest } from '../../../logs/request-log-store.ts';

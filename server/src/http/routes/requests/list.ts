@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Pool } from '../../../db/pool.ts';
+import type { Pool } from '../../../db/connections/pool.ts';
 import { decodeId } from '../../../lib/ids.ts';
 import {
   listLoggedRequests,

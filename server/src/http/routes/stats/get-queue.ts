@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import type { Pool } from '../../../db/pool.ts';
-import type { Clock } from '../../../lib/clock.ts';
+import type { Pool } from '../../../db/connections/pool.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { type QueueSnapshot, readQueue } from '../../../stats/queue-store.ts';
 import { NullableTime } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import type { Reads } from '../../../db/read-replica.ts';
-import type { Clock } from '../../../lib/clock.ts';
+import type { Reads } from '../../../db/connections/read-replica.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { DIMENSIONS } from '../../../stats/count-buckets.ts';
 import { queryStats } from '../../../stats/query-stats.ts';
 import type { StatsInterval } from '../../../stats/stats-store.ts';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Pool } from '../../../db/pool.ts';
+import type { Pool } from '../../../db/connections/pool.ts';
 import { ALARM_KINDS, readRaisedInWorkspace } from '../../../stats/alarm-store.ts';
 import { alarmExplanation, alarmStream, publicAlarmSubject } from '../../../stats/alarms.ts';
 import { closed, oneOf, Time } from '../../openapi/shared-schemas.ts';

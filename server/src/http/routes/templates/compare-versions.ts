@@ -4,8 +4,8 @@ import {
   runInContentThread,
   SMALL_CONTENT_CHARS_MAX,
 } from '../../../messages/content/content-thread.ts';
-import { compareContents, type FieldChange } from '../../../templates/compare-contents.ts';
-import type { StoredContent } from '../../../templates/stored-content.ts';
+import { compareContents, type FieldChange } from '../../../templates/content/compare-contents.ts';
+import type { StoredContent } from '../../../templates/content/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { CONTENT_KINDS, type ContentKind } from '../../../templates/stored-content.ts';
+import { CONTENT_KINDS, type ContentKind } from '../../../templates/content/stored-content.ts';
 import { templateFieldErrors } from '../../../templates/template-fields.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { API_PREFIX } from '../../server/api-prefix.ts';

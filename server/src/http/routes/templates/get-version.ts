@@ -1,6 +1,6 @@
 import { RefusedError } from '../../../lib/refused-error.ts';
+import { CONTENT_KINDS } from '../../../templates/content/stored-content.ts';
 import { publicContent, publicVersion, variablesOf } from '../../../templates/public-template.ts';
-import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { KIND_SCHEMAS, PathKeyVersion } from './schemas.ts';
 import type { TemplateDeps } from './template-response.ts';

@@ -1,4 +1,4 @@
-import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
+import { CONTENT_KINDS } from '../../../templates/content/stored-content.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { KIND_SCHEMAS, PathKey } from './schemas.ts';
 import { draftResponse, ETAG, type TemplateDeps, templateResponse } from './template-response.ts';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { CONTENT_KINDS, type ContentKind } from '../../../templates/stored-content.ts';
+import { CONTENT_KINDS, type ContentKind } from '../../../templates/content/stored-content.ts';
 import type { Template } from '../../../templates/template-store.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../../openapi/shared-schemas.ts';

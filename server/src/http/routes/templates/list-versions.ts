@@ -1,5 +1,5 @@
+import { CONTENT_KINDS } from '../../../templates/content/stored-content.ts';
 import { publicVersion } from '../../../templates/public-template.ts';
-import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { closed, LIMIT_DEFAULT, PAGE } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';

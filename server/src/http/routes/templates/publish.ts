@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
+import { CONTENT_KINDS } from '../../../templates/content/stored-content.ts';
 import { publicPublication } from '../../../templates/public-template.ts';
-import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';

@@ -1,9 +1,9 @@
 import { type TSchema, Type } from 'typebox';
 import { isTestKey } from '../../../accounts/caller.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
+import { CONTENT_KINDS } from '../../../templates/content/stored-content.ts';
 import { publicPushResult } from '../../../templates/public-template.ts';
 import type { PushedTemplate } from '../../../templates/push-templates.ts';
-import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { closed, oneOf } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import type { Caller } from '../../../accounts/caller.ts';
 import type { ContactLookup } from '../../../contacts/contact-lookup.ts';
-import type { Clock } from '../../../lib/clock.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { parseMailbox } from '../../../mail/address.ts';
 import { checkTimeZone } from '../../../messages/accept/check-fields.ts';
 import { FieldErrors } from '../../../messages/accept/field-errors.ts';

@@ -1,8 +1,8 @@
 import { type TSchema, Type } from 'typebox';
 import { Address, ReplyAddress } from '../../../messages/accept/send-request.ts';
-import { VARIABLE_TYPES } from '../../../templates/parse-variables.ts';
-import type { ContentKind } from '../../../templates/stored-content.ts';
+import type { ContentKind } from '../../../templates/content/stored-content.ts';
 import { KEY_PATTERN } from '../../../templates/template-fields.ts';
+import { VARIABLE_TYPES } from '../../../templates/variables/parse-variables.ts';
 import { closed, id, NullableTime, oneOf, page, Time } from '../../openapi/shared-schemas.ts';
 import { StreamKey } from '../streams/schemas.ts';
 import { LAYOUT, PARTIAL, TEMPLATE, VERSION } from './examples.ts';

@@ -1,4 +1,4 @@
-import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
+import { CONTENT_KINDS } from '../../../templates/content/stored-content.ts';
 import { templateFieldErrors } from '../../../templates/template-fields.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { KIND_SCHEMAS, PathKey } from './schemas.ts';

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { checkInlineContent } from '../../../templates/check-template.ts';
+import { checkInlineContent } from '../../../templates/checks/check-template.ts';
+import { hasErrors, type TemplateFinding } from '../../../templates/checks/template-finding.ts';
 import { publicFinding } from '../../../templates/public-template.ts';
-import { hasErrors, type TemplateFinding } from '../../../templates/template-finding.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { Checked } from '../templates/finding-schemas.ts';

@@ -5,8 +5,8 @@ import type {
   DeliveryCursor,
   DeliveryFilter,
   DeliveryPage,
-} from '../../../webhooks/webhook-delivery-list-store.ts';
-import { publicDelivery } from '../../../webhooks/webhook-history.ts';
+} from '../../../webhooks/history/webhook-delivery-list-store.ts';
+import { publicDelivery } from '../../../webhooks/history/webhook-history.ts';
 import { closed, oneOf, PAGE } from '../../openapi/shared-schemas.ts';
 import { decodeCursor, encodeCursor, invalidCursor, isUuid } from '../../validation/cursor.ts';
 import { WEBHOOK_DELIVERY_STATUSES } from './schemas.ts';

@@ -1,4 +1,4 @@
-import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
+import type { WebhookHistory } from '../../../webhooks/history/webhook-history.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { decodePathId } from '../../validation/path-id.ts';

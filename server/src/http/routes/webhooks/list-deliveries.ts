@@ -1,5 +1,5 @@
-import { scansDeliveries } from '../../../webhooks/webhook-delivery-list-store.ts';
-import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
+import { scansDeliveries } from '../../../webhooks/history/webhook-delivery-list-store.ts';
+import type { WebhookHistory } from '../../../webhooks/history/webhook-history.ts';
 import { closed, LIMIT_DEFAULT, page, pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../../../lib/clock.ts';
 import { type FieldError, fieldErrorsOf, invalidFields } from '../../../lib/refused-error.ts';
-import { parseTime } from '../../../lib/rfc3339.ts';
-import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
+import { parseTime } from '../../../lib/time/rfc3339.ts';
+import type { WebhookHistory } from '../../../webhooks/history/webhook-history.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { decodePathId } from '../../validation/path-id.ts';
