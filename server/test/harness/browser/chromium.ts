@@ -37,6 +37,7 @@ export async function findBrowser(): Promise<FoundBrowser | undefined> {
   const path = [process.env.CHROMIUM_PATH ?? '', ...SYSTEM_PATHS].find((path) => existsSync(path));
   if (path) return { executablePath: path, args: ARGS };
   if (!hasNpmChromium) return undefined;
+  // Its own arguments are for one page on AWS Lambda: one process, in which windows share cookies.
   const { default: packed } = await import('@sparticuz/chromium');
-  return { executablePath: await packed.executablePath(), args: [...packed.args, ...ARGS] };
+  return { executablePath: await packed.executablePath(), args: ARGS };
 }
