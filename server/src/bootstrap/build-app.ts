@@ -268,7 +268,14 @@ async function openDatabase(
     await saveMailHosts(pool, config.domains);
     await saveBaseUrl(pool, config.http.baseUrl);
   }
-  const maintenance = await startPartitionMaintenance({ pool, clock, log, retention, ...abort });
+  const maintenance = await startPartitionMaintenance({
+    pool,
+    clock,
+    log,
+    retention,
+    partitionDays: config.partitionDays,
+    ...abort,
+  });
   cleanup.defer(() => maintenance.stop());
   if (storage.exclusive) await expireLeasesOfDeadNode(pool, clock.now(), log);
   const notifications = listen({ hosts: storage.hosts, log });

@@ -6,7 +6,7 @@ import type { Config } from '../config/read-config.ts';
 import { StorageStartError } from '../db/connections/database-errors.ts';
 import { openStorage } from '../db/open-storage.ts';
 import { migrate } from '../db/schema/migrate.ts';
-import { ensurePartitions, PARTITIONED_TABLES } from '../db/schema/partitions.ts';
+import { ensurePartitions, partitionedTables } from '../db/schema/partitions.ts';
 import { verifySecretKey } from '../db/verify-secret-key.ts';
 import { silentLog } from '../lib/log.ts';
 import { systemClock } from '../lib/time/clock.ts';
@@ -42,7 +42,8 @@ export async function withDatabase<T>(
       if (isNew)
         console.error(`Created a new database in ${path.resolve(config.storage.dataDir)}.`);
       await verifySecretKey(pool, secretKey, { allowOther: config.allowOtherSecretKey });
-      await ensurePartitions(pool, systemClock.now(), PARTITIONED_TABLES, { signal });
+      const tables = partitionedTables(config.partitionDays);
+      await ensurePartitions(pool, systemClock.now(), tables, { signal });
       const parts = { config, pool, clock: systemClock, secretKey };
       noteDatabase(parts);
       const result = await work(parts).catch(async (error) => {

@@ -140,6 +140,7 @@ export interface Config {
     readonly webhookDays: number;
     readonly auditDays: number;
   };
+  readonly partitionDays: number;
   /** Where old contents of messages are kept, if not in the database. */
   readonly contentBucket: BucketSettings | undefined;
   readonly router: { readonly cells: readonly CellAddress[]; readonly token: string | undefined };
@@ -293,6 +294,7 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
       webhookDays: of('WEBHOOK_RETENTION_DAYS'),
       auditDays: of('AUDIT_RETENTION_DAYS'),
     },
+    partitionDays: of('PARTITION_DAYS'),
     contentBucket: buildContentBucket(of),
     router: { cells: of('ROUTER_CELLS'), token: of('ROUTER_TOKEN') },
     deletionMs: of('DELETION_DAYS') * DAY_MS,

@@ -276,6 +276,13 @@ const retention = {
     min: 4,
     max: 3650,
   }),
+  PARTITION_DAYS: integer({
+    description:
+      'Days of messages, events and webhook deliveries that share a partition. Retention deletes whole partitions. Change it only for [large databases](production.md#large-databases).',
+    default: 7,
+    min: 1,
+    max: 28,
+  }),
   DELETION_DAYS: integer({
     description:
       'Days until a workspace or an account that its owner deleted is purged. Until then it can be restored.',

@@ -5,6 +5,8 @@ import { StorageStartError } from '../../db/connections/database-errors.ts';
 import {
   checkDatabaseSettings,
   databaseClockMs,
+  type LockCapacity,
+  readLockCapacity,
   readReplication,
 } from '../../db/connections/database-requirements.ts';
 import type { Pool } from '../../db/connections/pool.ts';
@@ -120,6 +122,7 @@ async function checkSchema(config: Config, pool: Pool, clock: Clock): Promise<Ch
   return [
     ok('migrations', 'All migrations are applied.'),
     await checkPartitions(pool, clock),
+    checkLocks(await readLockCapacity(pool)),
     ...(await checkWarmUps(config, pool, clock)),
   ];
 }
@@ -131,6 +134,19 @@ async function checkPartitions(pool: Pool, clock: Clock): Promise<CheckResult> {
   if (days < 0) return fail(name, 'There is no partition for new messages.', fix);
   const detail = `Partitions exist for the next ${days} days.`;
   return days < PARTITION_DAYS_MIN ? warn(name, detail, fix) : ok(name, detail);
+}
+
+/** Statements over all partitions at the same time. */
+const STATEMENTS = 10;
+
+export function checkLocks({ capacity, perStatement }: LockCapacity): CheckResult {
+  const times = (STATEMENTS * perStatement) / capacity;
+  if (times <= 1) return ok('locks', `The database has room for ${capacity} locks.`);
+  return warn(
+    'locks',
+    `A list of messages can take ${perStatement} locks, and the database has room for ${capacity}.`,
+    `Multiply its max_locks_per_transaction by ${Math.ceil(times)} and restart it, or raise PARTITION_DAYS.`,
+  );
 }
 
 const CLOCK_SKEW_MAX_MS = 2000;

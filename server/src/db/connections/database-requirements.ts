@@ -83,6 +83,29 @@ export async function checkDatabaseSettings(
   }
 }
 
+export interface LockCapacity {
+  /** The locks that all sessions can hold together. */
+  capacity: number;
+  /** The locks of a statement that reads all partitions of messages with their deliveries and events. */
+  perStatement: number;
+}
+
+/** A statement locks each table and each index that it may read, before it knows which ones it needs. */
+export async function readLockCapacity(pool: Pool): Promise<LockCapacity> {
+  const { rows } = await pool.query<LockCapacity>(
+    `select current_setting('max_locks_per_transaction')::int
+              * (current_setting('max_connections')::int
+                 + current_setting('max_prepared_transactions')::int) as capacity,
+            (select count(distinct inhrelid) + count(indexrelid)
+               from pg_inherits left join pg_index on indrelid = inhrelid
+              where inhparent = any(array['messages', 'deliveries', 'events']::regclass[])
+            )::int as "perStatement"`,
+  );
+  const [found] = rows;
+  if (!found) throw new Error('Broken invariant: no row about locks');
+  return found;
+}
+
 /** Commits a change without effect. Returns why nothing can be stored, or undefined. */
 export async function whyNotWritable(pool: Pool): Promise<string | undefined> {
   try {

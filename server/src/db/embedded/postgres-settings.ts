@@ -30,6 +30,9 @@ const SETTINGS: Readonly<Record<string, string>> = {
   synchronous_commit: 'on',
 
   max_connections: '60',
+  // Statements that read many partitions lock them and their indexes: 1,400 with one for each day of three
+  // months.
+  max_locks_per_transaction: '256',
   work_mem: '8MB',
   maintenance_work_mem: '64MB',
   wal_buffers: '16MB',

@@ -21,6 +21,7 @@ test('partitions are created ahead and expired ones are dropped', async () => {
     clock,
     log: silentLog,
     retention,
+    partitionDays: 7,
   });
   const countOf = async (table: string) =>
     (
@@ -62,7 +63,7 @@ test('a start with a clock that is years ahead deletes nothing', async () => {
   };
   const before = await partitions();
   const start = (clock: ManualClock, log: Log) =>
-    startPartitionMaintenance({ pool, clock, log, retention });
+    startPartitionMaintenance({ pool, clock, log, retention, partitionDays: 7 });
   const right = new ManualClock(systemClock.now());
   await using first = await start(right, silentLog);
   right.advance(0);
@@ -78,4 +79,33 @@ test('a start with a clock that is years ahead deletes nothing', async () => {
   await expect.poll(() => warned.mock.calls.length).toBeGreaterThan(0);
   await second.stop();
   expect(await partitions()).toEqual(expect.arrayContaining(before));
+});
+
+test('another span applies to the partitions that have not begun', async () => {
+  await using db = await createTestDatabase();
+  const { pool } = db;
+  const clock = new ManualClock(systemClock.now());
+  const retention = { recordDays: 14, contentDays: 3, webhookDays: 3, auditDays: 1_000 };
+  const start = async (partitionDays: number) => {
+    const log = silentLog;
+    return startPartitionMaintenance({ pool, clock, log, retention, partitionDays });
+  };
+  /** Days between the starts of the last two partitions. */
+  const lastSpan = async () => {
+    const { rows } = await pool.query<{ days: number }>(
+      `select start - lag(start) over (order by start) as days from (
+         select to_date(right(inhrelid::regclass::text, 8), 'YYYYMMDD') as start
+           from pg_inherits where inhparent = 'messages'::regclass) p
+        order by start desc limit 1`,
+    );
+    return rows[0]?.days;
+  };
+  await using _weeks = await start(7);
+  expect(await lastSpan()).toBe(7);
+  await using _days = await start(1);
+  expect(await lastSpan()).toBe(1);
+  expect(await partitionsEndMs(pool, clock.now())).toBeGreaterThan(clock.now() + 9 * DAY_MS);
+  await using _weeksAgain = await start(7);
+  expect(await lastSpan()).toBe(7);
+  expect(await partitionsEndMs(pool, clock.now())).toBeGreaterThan(clock.now() + 9 * DAY_MS);
 });

@@ -2,7 +2,13 @@ import type { Log } from '../../lib/log.ts';
 import type { Clock, Timer } from '../../lib/time/clock.ts';
 import type { Pool } from '../connections/pool.ts';
 import { checkRetentionClock } from '../retention-clock.ts';
-import { dropExpired, ensurePartitions, PARTITIONED_TABLES, type Retention } from './partitions.ts';
+import {
+  dropExpired,
+  dropFutureOfOtherSpan,
+  ensurePartitions,
+  partitionedTables,
+  type Retention,
+} from './partitions.ts';
 
 /** Creates partitions ahead and drops expired ones, at startup and every hour, on every node. */
 export interface PartitionMaintenance extends AsyncDisposable {
@@ -14,6 +20,8 @@ export interface PartitionMaintenanceOptions {
   clock: Clock;
   log: Log;
   retention: Retention;
+  /** Days that a partition of messages covers. */
+  partitionDays: number;
   /** Aborts the start. */
   signal?: AbortSignal;
 }
@@ -27,10 +35,13 @@ export async function startPartitionMaintenance(
   options: PartitionMaintenanceOptions,
 ): Promise<PartitionMaintenance> {
   const { pool, clock, log, retention } = options;
+  const tables = partitionedTables(options.partitionDays);
   const stopping = new AbortController();
   const { signal = stopping.signal } = options;
   let ensuredAtMs = clock.now();
-  await ensurePartitions(pool, ensuredAtMs, PARTITIONED_TABLES, { log, signal });
+  const replaced = await dropFutureOfOtherSpan(pool, ensuredAtMs, tables, { log, signal });
+  if (replaced.length > 0) log.info({ replaced }, 'PARTITION_DAYS changed: partitions replaced');
+  await ensurePartitions(pool, ensuredAtMs, tables, { log, signal });
   const wait = { signal: stopping.signal };
   let timer: Timer | undefined;
   let running: Promise<void> = Promise.resolve();
@@ -54,7 +65,7 @@ export async function startPartitionMaintenance(
   async function createAhead(): Promise<string[]> {
     const nowMs = clock.now();
     if (nowMs - ensuredAtMs < HOUR_MS / 2) return [];
-    const created = await ensurePartitions(pool, nowMs, PARTITIONED_TABLES, wait);
+    const created = await ensurePartitions(pool, nowMs, tables, wait);
     ensuredAtMs = nowMs;
     return created;
   }
@@ -62,7 +73,7 @@ export async function startPartitionMaintenance(
   async function dropOld(): Promise<string[]> {
     const time = await checkRetentionClock(pool, clock.now());
     if ('nowMs' in time) {
-      return dropExpired(pool, time.nowMs, retention, PARTITIONED_TABLES, wait);
+      return dropExpired(pool, time.nowMs, retention, tables, wait);
     }
     log.warn(
       { last_seen_at: new Date(time.lastSeenAtMs).toISOString() },

@@ -7,6 +7,7 @@ import { openPool } from '../connections/pool.ts';
 import { LOCK_CLASS, LOCKS } from '../lock-numbers.ts';
 import {
   dropExpired,
+  dropFutureOfOtherSpan,
   ensurePartitions,
   type PartitionedTable,
   partitionsEndMs,
@@ -149,6 +150,30 @@ describe('partitions ahead', () => {
     expect(await partitionsEndMs(db.pool, NOW, TABLES)).toBe(Date.UTC(2026, 10, 16));
     expect(await partitionsEndMs(db.pool, NOW, [WEEKLY])).toBe(Date.UTC(2026, 11, 7));
     expect(await partitionsEndMs(db.pool, NOW + 90 * DAY_MS, TABLES)).toBe(0);
+  });
+
+  test('of another span replace those that have not begun and are empty', async () => {
+    const weekly = [WEEKLY];
+    const daily = [{ ...WEEKLY, spanDays: 1, aheadDays: 10 }];
+    await ensurePartitions(db.pool, NOW, weekly);
+    await insert('orders', Date.UTC(2026, 10, 24));
+    expect(await dropFutureOfOtherSpan(db.pool, NOW, weekly)).toEqual([]);
+    expect(await dropFutureOfOtherSpan(db.pool, NOW, daily)).toEqual([
+      'orders_p20261116',
+      'orders_p20261130',
+    ]);
+    expect(await ensurePartitions(db.pool, NOW, daily)).toEqual([
+      ...[16, 17, 18, 19, 20, 21, 22].map((day) => `orders_p202611${day}`),
+    ]);
+    for (let day = 0; day < 10; day++) await insert('orders', NOW + day * DAY_MS);
+  });
+
+  test('freeze their rows with the first vacuum', async () => {
+    await ensurePartitions(db.pool, NOW, [WEEKLY]);
+    const { rows } = await db.pool.query(
+      `select reloptions from pg_class where oid = 'orders_p20261109'::regclass`,
+    );
+    expect(rows).toEqual([{ reloptions: ['autovacuum_freeze_min_age=0'] }]);
   });
 });
 

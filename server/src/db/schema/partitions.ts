@@ -31,27 +31,32 @@ export interface Retention {
   auditDays: number;
 }
 
-const WEEKLY = { spanDays: 7, aheadDays: 35 } as const;
 const MONTHLY = { spanDays: 28, aheadDays: 56 } as const;
 const DAILY = { spanDays: 1, aheadDays: 10 } as const;
 
-export const PARTITIONED_TABLES: readonly PartitionedTable[] = [
-  { table: 'messages', ...WEEKLY, keep: 'record' },
-  { table: 'deliveries', ...WEEKLY, keep: 'record' },
-  { table: 'attempts', ...WEEKLY, keep: 'record' },
-  { table: 'events', ...WEEKLY, keep: 'record' },
-  { table: 'message_contents', ...DAILY, keep: 'content' },
-  { table: 'message_attachments', ...DAILY, keep: 'content' },
-  { table: 'archived_contents', ...DAILY, keep: 'content' },
-  { table: 'test_inbox', ...WEEKLY, keep: 'content' },
-  { table: 'inbound_messages', ...WEEKLY, keep: 'record', standalone: true },
-  { table: 'inbound_addresses', ...WEEKLY, keep: 'record', standalone: true },
-  { table: 'inbound_contents', ...DAILY, keep: 'content', standalone: true },
-  { table: 'request_log', ...DAILY, keep: 'content', standalone: true },
-  { table: 'audit_log', ...MONTHLY, keep: 'audit', standalone: true },
-  { table: 'webhook_deliveries', ...WEEKLY, keep: 'webhook' },
-  { table: 'webhook_attempts', ...WEEKLY, keep: 'webhook' },
-];
+/** `recordDays` is PARTITION_DAYS: the span of what is kept for each message. */
+export function partitionedTables(recordDays: number): readonly PartitionedTable[] {
+  const records = { spanDays: recordDays, aheadDays: Math.max(10, 5 * recordDays) };
+  return [
+    { table: 'messages', ...records, keep: 'record' },
+    { table: 'deliveries', ...records, keep: 'record' },
+    { table: 'attempts', ...records, keep: 'record' },
+    { table: 'events', ...records, keep: 'record' },
+    { table: 'message_contents', ...DAILY, keep: 'content' },
+    { table: 'message_attachments', ...DAILY, keep: 'content' },
+    { table: 'archived_contents', ...DAILY, keep: 'content' },
+    { table: 'test_inbox', ...records, keep: 'content' },
+    { table: 'inbound_messages', ...records, keep: 'record', standalone: true },
+    { table: 'inbound_addresses', ...records, keep: 'record', standalone: true },
+    { table: 'inbound_contents', ...DAILY, keep: 'content', standalone: true },
+    { table: 'request_log', ...DAILY, keep: 'content', standalone: true },
+    { table: 'audit_log', ...MONTHLY, keep: 'audit', standalone: true },
+    { table: 'webhook_deliveries', ...records, keep: 'webhook' },
+    { table: 'webhook_attempts', ...records, keep: 'webhook' },
+  ];
+}
+
+export const PARTITIONED_TABLES = partitionedTables(7);
 
 const DAY_MS = 86_400_000;
 /** The epoch was a Thursday; weekly partitions start on Mondays. */
@@ -158,6 +163,42 @@ export async function dropExpired(
   });
 }
 
+/**
+ * Removes the partitions of the coming weeks of tables whose span was changed since they were created,
+ * so that the next call of `ensurePartitions` creates them with the new one; returns their names. Only
+ * a server's start does this: nodes with different settings would otherwise do it in turns.
+ */
+export async function dropFutureOfOtherSpan(
+  pool: Pool,
+  nowMs: number,
+  tables: readonly PartitionedTable[] = PARTITIONED_TABLES,
+  wait: LockWait = {},
+): Promise<string[]> {
+  const known = await readPartitions(pool, tables);
+  const changed = tables.filter(({ table, spanDays }) => {
+    const last = known.get(table)?.at(-1);
+    return last && last.toMs - last.fromMs !== spanDays * DAY_MS;
+  });
+  if (changed.length === 0) return [];
+  return withLock(pool, wait, async (client) => {
+    const dropped: string[] = [];
+    for (const { table } of changed) {
+      const partitions = (await readPartitions(client, [{ table }])).get(table) ?? [];
+      for (const partition of partitions) {
+        if (partition.fromMs < nowMs + CLOCK_SKEW_MS) continue;
+        const { rows } = await client.query(
+          `select exists (select from ${partition.name}) as used`,
+        );
+        if (rows[0].used) continue;
+        await detach(client, table, partition);
+        await client.query(`drop table ${partition.name}`);
+        dropped.push(partition.name);
+      }
+    }
+    return dropped;
+  });
+}
+
 /** The time until which every table has partitions; 0 if one has none for the present. */
 export async function partitionsEndMs(
   pool: Pool,
@@ -241,7 +282,9 @@ interface PartitionRow {
 
 /**
  * Creates the table first and then attaches it. `create table … partition of` would wait for all
- * running inserts and block new ones, which `attach` does not.
+ * running inserts and block new ones, which `attach` does not. Rows change once and then never again,
+ * so the first vacuum that reads a page freezes it too, instead of another one that reads and writes
+ * the whole table again when its transaction IDs are old.
  */
 async function createPartition(
   client: pg.ClientBase,
@@ -252,7 +295,9 @@ async function createPartition(
   const day = new Date(fromMs).toISOString().slice(0, 10).replaceAll('-', '');
   const name = `${table}_p${day}`;
   const bounds = `from ('${uuidFloor(fromMs)}') to ('${uuidFloor(toMs)}')`;
-  await client.query(`create table ${name} (like ${table} including all)`);
+  await client.query(
+    `create table ${name} (like ${table} including all) with (autovacuum_freeze_min_age = 0)`,
+  );
   await client.query(`alter table ${table} attach partition ${name} for values ${bounds}`);
   return name;
 }
