@@ -113,7 +113,8 @@ export class MailAuthenticator {
 async function readKeys(names: readonly string[], resolver: Resolver): Promise<DkimTask['keys']> {
   const entries = [...new Set(names)].map(async (name) => {
     const answer = await resolver.lookup('TXT', name);
-    const found = answer.kind === 'found' ? answer.records.filter(isShort) : DNS_ERRORS[answer.kind];
+    const found =
+      answer.kind === 'found' ? answer.records.filter(isShort) : DNS_ERRORS[answer.kind];
     return [name, found] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
