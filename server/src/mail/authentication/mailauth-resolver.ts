@@ -28,7 +28,7 @@ export function mailauthResolver(resolver: Resolver): MailauthResolver {
 }
 
 /**
- * Whoever sends mail writes the records, and long ones take the library quadratic time. Those of real
+ * The senders of mail write the records, and long ones take the library quadratic time. Those of real
  * policies and keys have a few hundred characters.
  */
 export function isShort(record: readonly string[]): boolean {

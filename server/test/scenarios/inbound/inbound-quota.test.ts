@@ -9,7 +9,7 @@ import {
   startInboundServer,
 } from '../../harness/smtp/inbound-setup.ts';
 
-/** What strangers send, and what a workspace sends to itself, counts for its quota of content. */
+/** What anyone sends to a workspace, and what it sends to itself, counts for its quota of content. */
 
 test('mail beyond the quota of content is refused temporarily, and other workspaces receive theirs', async () => {
   await using server = await startInboundServer();
