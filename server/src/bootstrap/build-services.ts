@@ -129,7 +129,7 @@ export function buildServices(options: ServicesOptions): Services {
   const { pool, secretKey } = storage;
   const caches = createCaches(options);
   const { templateCache, streamCache } = caches;
-  const { contactQuota, sendQuotas, ...quotas } = createQuotas({
+  const { contactQuota, contentQuota, sendQuotas, ...quotas } = createQuotas({
     pool,
     clock,
     brake: config.brake,
@@ -183,7 +183,7 @@ export function buildServices(options: ServicesOptions): Services {
     ...recipients,
     ...messages,
     mailParser,
-    ...createInbound(options, caches, domains),
+    ...createInbound(options, caches, domains, contentQuota),
     receivingDomains: caches.receivingDomains,
     erasures: new Erasures({
       pool,
@@ -329,7 +329,12 @@ const INBOUND_DNS_CONCURRENCY_MAX = 64;
 const INBOUND_DNS_CACHE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Mail for the domains of workspaces. */
-function createInbound(options: ServicesOptions, caches: Caches, domains: Domains) {
+function createInbound(
+  options: ServicesOptions,
+  caches: Caches,
+  domains: Domains,
+  contentQuota: QuotaServices['contentQuota'],
+) {
   const { config, clock, log, storage, mailParser: parser, onEventsAppended } = options;
   const { pool } = storage;
   const resolver = createResolver({
@@ -344,6 +349,7 @@ function createInbound(options: ServicesOptions, caches: Caches, domains: Domain
     authenticator: mailAuthenticator,
     resolvers: new PerWorkspaceResolver(resolver, INBOUND_DNS_CONCURRENCY_MAX),
     domains: caches.receivingDomains,
+    contentQuota,
     hostname: config.delivery.heloName,
     limits: options.inbound,
   });

@@ -15,6 +15,7 @@ import { parseMailbox } from '../mail/address.ts';
 import type { MailAuthenticator } from '../mail/authentication/authenticate-mail.ts';
 import type { MailParser } from '../mail/mime/mail-parser.ts';
 import { malformedMail, type ParsedMail } from '../mail/mime/parse-mail.ts';
+import type { CountedQuota, QuotaReservation } from '../quotas/counted-quota.ts';
 import { findAnsweredMessage } from './find-answered-message.ts';
 import type { InboundMessage, NewInboundMessage } from './inbound-message.ts';
 import { insertInboundMessage } from './inbound-message-store.ts';
@@ -22,7 +23,7 @@ import { countReceived, type MailClient, receivedHeader } from './received-heade
 import { addressesOf, type MailSummary, summarizeMail } from './summarize-mail.ts';
 
 /**
- * Receives mail for the domains of workspaces. In come the bytes of a mail and its envelope; what comes
+ * Receives mail for the domains of workspaces, within their quota of content. In come the bytes of a mail and its envelope; what comes
  * out is committed: one inbound message with its event for each workspace among the recipients, all in
  * one transaction. The same transmission is stored once, however often it arrives. Nothing is ever sent
  * in reply, and nothing in the mail decides whether it is stored, except what makes it unreadable.
@@ -56,6 +57,8 @@ export const INBOUND_OUTCOMES = [
   'loop',
   /** More mail arrives for the workspace than its share. */
   'throttled',
+  /** The workspace may not keep more content. */
+  'over_quota',
 ] as const;
 export type InboundOutcome = (typeof INBOUND_OUTCOMES)[number];
 
@@ -66,6 +69,7 @@ export interface InboundReceiverParts {
   parser: MailParser;
   authenticator: MailAuthenticator;
   resolvers: PerWorkspaceResolver;
+  contentQuota: Pick<CountedQuota, 'reserve'>;
   domains: { find(name: string): Promise<ReceivingDomain | undefined> };
   /** The name of this server in Received fields. */
   hostname: string;
@@ -129,13 +133,14 @@ export class InboundReceiver {
     { workspaceId }: TenantScope,
     { from, to, domain, data }: { from: string; to: string; domain: string; data: Buffer },
   ): Promise<InboundMessage> {
-    const { outcome, messages } = await this.#receive({
+    const { outcome, messages, refusal } = await this.#receive({
       mailFrom: from,
       to: [{ kind: 'inbound', workspaceId, domain, address: to }],
       client: undefined,
       data,
     });
     if (messages[0]) return messages[0];
+    if (refusal) throw refusal;
     if (outcome !== 'throttled') throw malformedMail('The message cannot be parsed.');
     const detail = 'Too many inbound messages arrive for the workspace. Nothing was accepted.';
     throw new RefusedError('rate_limited', detail, { retryAfterSeconds: 1 });
@@ -146,7 +151,29 @@ export class InboundReceiver {
     const [owner = ''] = workspaceIds;
     if (countReceived(transmission.data) > RECEIVED_MAX) return nothing('loop');
     if (workspaceIds.some((id) => !this.#rate.take(id).allowed)) return nothing('throttled');
-    return this.#queue.run(owner, () => this.#store(transmission, workspaceIds));
+    return this.#queue.run(owner, () => this.#storeWithinQuotas(transmission, workspaceIds));
+  }
+
+  /** All of it counts for each workspace, as it does when it is stored. */
+  async #storeWithinQuotas(
+    transmission: Transmission,
+    workspaceIds: readonly string[],
+  ): Promise<Received> {
+    const bytes = transmission.data.length;
+    const reserved = new Map<string, QuotaReservation>();
+    let received = nothing('over_quota');
+    try {
+      for (const workspaceId of workspaceIds) {
+        const reservation = await this.#parts.contentQuota.reserve(workspaceId, bytes);
+        reserved.set(workspaceId, reservation);
+        if (reservation.refusal) return { ...received, refusal: reservation.refusal };
+      }
+      received = await this.#store(transmission, workspaceIds);
+      return received;
+    } finally {
+      const stored = new Set(received.messages.map(({ workspaceId }) => workspaceId));
+      for (const [id, reservation] of reserved) reservation.settle(stored.has(id) ? bytes : 0);
+    }
   }
 
   async #store(transmission: Transmission, workspaceIds: readonly string[]): Promise<Received> {
@@ -254,7 +281,9 @@ const GONE = 'A recipient has just been deleted. Nothing was accepted.';
 interface Received {
   outcome: InboundOutcome;
   /** Those that were stored now. */
-  messages: InboundMessage[];
+  messages: NewInboundMessage[];
+  /** Why it is over a quota. */
+  refusal?: RefusedError;
 }
 
 function nothing(outcome: InboundOutcome): Received {

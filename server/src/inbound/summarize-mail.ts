@@ -24,7 +24,7 @@ export const ATTACHMENTS_MAX = 100;
 export const REFERENCES_MAX = 50;
 
 export function summarizeMail(mail: ParsedMail): MailSummary {
-  const sender = mail.from.flat().map(toMailbox)[0];
+  const [sender] = mail.from.flat().slice(0, 1).map(toMailbox);
   const [messageId] = messageIdsIn(mail, 'message-id');
   const [inReplyTo] = messageIdsIn(mail, 'in-reply-to');
   return {

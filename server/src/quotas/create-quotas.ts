@@ -16,6 +16,7 @@ import { WorkspaceQuotas } from './workspace-quotas.ts';
 export interface QuotaServices {
   workspaceQuotas: WorkspaceQuotas;
   messageQuotas: MessageQuotas;
+  contentQuota: CountedQuota;
   contactQuota: CountedQuota;
   sendQuotas: SendQuotas;
   workspaceBrakes: WorkspaceBrakes;
@@ -107,6 +108,7 @@ export function createQuotas(parts: {
     }),
     messageQuotas,
     contactQuota: contacts.quota,
+    contentQuota: content.quota,
     sendQuotas: new SendQuotas({ messages: messageQuotas, contentBytes: content.quota }),
     publishQuotaNotices: async () => {
       await contacts.notices.publish();

@@ -259,7 +259,7 @@ export async function countContacts(
 const UNCOUNTED_EVENTS_MAX = 20_000;
 
 /**
- * Bytes of content, live and test, that were accepted since the start of a day. One statement sees the
+ * Bytes of content, live and test, that were accepted or received since the start of a day. One statement sees the
  * statistics and the events that they have not counted yet at the same moment, so that no message is missing
  * or counted twice.
  */
@@ -275,9 +275,9 @@ export async function readContentBytes(
            where workspace_id = $1 and mode in ('live', 'test')
              and at >= $2 and counter = 'content_bytes'), 0)
         + coalesce((
-          select sum((data->>'content_bytes')::bigint)
+          select sum(coalesce(data->>'content_bytes', data->>'size_bytes')::bigint)
             from ${unprocessedEvents('statistics', { workspaceId: '$1', limit: UNCOUNTED_EVENTS_MAX })} e
-           where type = 'message.accepted'), 0))::float8 as bytes`,
+           where type in ('message.accepted', 'inbound_message.received')), 0))::float8 as bytes`,
     values: [workspaceId, sqlTime(sinceMs)],
   });
   return rows[0]?.bytes ?? 0;

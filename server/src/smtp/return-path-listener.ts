@@ -241,6 +241,9 @@ function replyForOutcomes({ reports, inbound }: MailOutcomes): string {
     const text = 'Too much mail is arriving for this domain. Try again later.';
     throw new SmtpReplyError(451, '4.3.2', text);
   }
+  if (inbound.includes('over_quota')) {
+    throw new SmtpReplyError(452, '4.2.2', 'The mailbox is full. Try again later.');
+  }
   if (inbound.includes('loop')) {
     throw new SmtpReplyError(554, '5.4.6', 'The message has passed too many servers: mail loop.');
   }

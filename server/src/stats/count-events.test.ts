@@ -91,6 +91,13 @@ describe('counting events', () => {
     ]);
   });
 
+  test('an inbound message counts with its bytes only', () => {
+    const absent = { recipient: null, sender: null, stream: null };
+    const counts = countsOf([event('inbound_message.received', { ...absent, contentBytes: 700 })]);
+    expect(counts).toHaveLength(1);
+    expect(counters(counts, 'all')).toEqual({ content_bytes: 700 });
+  });
+
   test('a delivery counts its latency when the start is known', () => {
     expect(counters(countsOf([event('message.delivered')]), 'all')).toEqual({ delivered: 1 });
     const timed = countsOf([event('message.delivered', { startedAtMs: 89_000 })]);

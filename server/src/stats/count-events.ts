@@ -154,6 +154,8 @@ function countersOf(event: CountedEvent): Counters {
     case 'message.complained':
     case 'message.unsubscribed':
       return [[event.type.slice('message.'.length), 1]];
+    case 'inbound_message.received':
+      return [['content_bytes', event.contentBytes]];
     default:
       return [];
   }

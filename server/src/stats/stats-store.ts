@@ -27,11 +27,13 @@ type UncountedEvent = [
   data: MessageData,
 ];
 
-/** The fields of an event's data that are counted, for events about a message. */
+/** The fields of an event's data that are counted. */
 interface MessageData {
   recipient?: string;
   recipients?: { email: string }[];
   content_bytes?: number;
+  /** Of an inbound message. */
+  size_bytes?: number;
   from?: string;
   template?: { key: string } | null;
   scheduled_at?: string | null;
@@ -61,7 +63,7 @@ select string_agg('["' || workspace_id::text || '","' || mode::text || '","' || 
     select workspace_id, mode, type, created_at, message_id, data from events
      where (tx, id) > ($1::bigint, $2::uuid) and (tx, id) <= ($3::bigint, $4::uuid)
      order by tx, id limit $5) e
- where type like 'message.%'`;
+ where type like 'message.%' or type = 'inbound_message.received'`;
 
 interface MessageEvent {
   workspaceId: string;
@@ -177,7 +179,7 @@ function toCountedEvent(event: MessageEvent, message: MessageFacts | undefined):
     createdAtMs: event.createdAtMs,
     recipient: data.recipient ?? null,
     recipients: (data.recipients ?? []).map(({ email }) => email),
-    contentBytes: data.content_bytes ?? 0,
+    contentBytes: data.content_bytes ?? data.size_bytes ?? 0,
     tags: data.tags ?? [],
     bounceReason: data.bounce?.reason ?? null,
     suppressionReason: data.reason ?? null,

@@ -53,6 +53,17 @@ test('a refused task keeps its errors, and one that ends the thread affects no o
   ]);
 });
 
+test('tasks that no one waits for are not started, or end', async () => {
+  const given = new AbortController();
+  const running = thread.run('a', 'loop', given.signal);
+  const waiting = thread.run('a', 'fail', given.signal);
+  const next = thread.run('b', 'next');
+  given.abort();
+  await expect(running).rejects.toMatchObject({ code: 'overloaded' });
+  await expect(waiting).rejects.toMatchObject({ code: 'overloaded' });
+  expect(await next).toBe('next');
+});
+
 test('a task that never ends is stopped', async () => {
   const endless = thread.run('a', 'loop');
   const next = thread.run('b', 'next');

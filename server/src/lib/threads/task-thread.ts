@@ -25,6 +25,7 @@ export type TaskResponse<R> = { result: R } | { refusal: Refusal };
 
 interface QueuedTask<Q, R> {
   request: Q;
+  signal: AbortSignal | undefined;
   resolve(result: R): void;
   reject(error: unknown): void;
 }
@@ -45,10 +46,11 @@ export class TaskThread<Q, R> {
     this.#options = options;
   }
 
-  run(queueKey: string, request: Q): Promise<R> {
+  /** After an abort, no one waits for the result: the task is not started, or ends with the thread. */
+  run(queueKey: string, request: Q, signal?: AbortSignal): Promise<R> {
     return new Promise((resolve, reject) => {
       const queue = this.#queues.get(queueKey) ?? new Fifo<QueuedTask<Q, R>>();
-      queue.push({ request, resolve, reject });
+      queue.push({ request, signal, resolve, reject });
       this.#queues.set(queueKey, queue);
       if (!this.#busy) void this.#processQueues();
     });
@@ -64,7 +66,7 @@ export class TaskThread<Q, R> {
     this.#busy = true;
     this.#idle?.cancel();
     for (let next = this.#next(); next; next = this.#next()) {
-      await this.#runOne(next.request).then(next.resolve, next.reject);
+      await this.#runOne(next).then(next.resolve, next.reject);
     }
     this.#busy = false;
     this.#idle = this.#options.clock.after(IDLE_MS, () => void this.stop());
@@ -80,11 +82,12 @@ export class TaskThread<Q, R> {
     return undefined;
   }
 
-  async #runOne(request: Q): Promise<R> {
+  async #runOne({ request, signal }: QueuedTask<Q, R>): Promise<R> {
+    if (signal?.aborted) throw abandoned(this.#options);
     this.#worker ??= startWorker(this.#options);
     let response: TaskResponse<R>;
     try {
-      response = await requestTask(this.#worker, request, this.#options);
+      response = await requestTask<R>(this.#worker, request, signal, this.#options);
     } catch (error) {
       await this.stop();
       throw error;
@@ -111,16 +114,21 @@ function startWorker({ entry, memoryMb }: TaskThreadOptions): Worker {
 function requestTask<R>(
   worker: Worker,
   request: unknown,
-  { clock, label, tooComplex }: TaskThreadOptions,
+  signal: AbortSignal | undefined,
+  options: TaskThreadOptions,
 ): Promise<TaskResponse<R>> {
   return new Promise((resolve, reject) => {
+    const { clock, label, tooComplex } = options;
     const onTimeout = (): void => onError(overloaded(`${label} took too long.`));
     const onExit = (): void => onError(overloaded(`${label} was interrupted.`));
+    const onAbort = (): void => onError(abandoned(options));
     const timer = clock.after(TASK_MS_MAX, onTimeout);
     worker.on('message', onMessage).on('error', onError).on('exit', onExit);
+    signal?.addEventListener('abort', onAbort);
     worker.postMessage(request);
     function cleanUp(): void {
       timer.cancel();
+      signal?.removeEventListener('abort', onAbort);
       worker.off('message', onMessage).off('error', onError).off('exit', onExit);
     }
     function onMessage(response: TaskResponse<R>): void {
@@ -133,6 +141,10 @@ function requestTask<R>(
       reject(outOfMemory ? tooComplex() : error);
     }
   });
+}
+
+function abandoned({ label }: TaskThreadOptions): RefusedError {
+  return overloaded(`${label} was given up.`);
 }
 
 function overloaded(detail: string): RefusedError {

@@ -12,7 +12,12 @@ import {
   SPF_RESULTS,
 } from './authentication-results.ts';
 import { readDkimKeyNames } from './dkim-signatures.ts';
-import { type DnsErrorCode, type MailauthResolver, mailauthResolver } from './mailauth-resolver.ts';
+import {
+  type DnsErrorCode,
+  isShort,
+  type MailauthResolver,
+  mailauthResolver,
+} from './mailauth-resolver.ts';
 import type { DkimTask, DkimVerification } from './verify-dkim.ts';
 
 /**
@@ -35,6 +40,8 @@ export interface MailToAuthenticate {
 
 const TIME_MAX_MS = 5_000;
 const THREAD_MEMORY_MB = 256;
+/** More authors than any mail has. Each of their domains is a name to look up. */
+const AUTHORS_MAX = 100;
 const SPF_UNKNOWN = { result: 'temperror', domain: null } as const;
 
 export class MailAuthenticator {
@@ -65,7 +72,7 @@ export class MailAuthenticator {
     const dns = mailauthResolver(resolver);
     const [spf, dkim] = await Promise.all([
       inTime(checkSpf(mail, dns), SPF_UNKNOWN),
-      inTime(this.#verifyDkim(queueKey, mail, resolver), undefined),
+      inTime(this.#verifyDkim(queueKey, mail, resolver, done.signal), undefined),
     ]);
     const dmarc = await inTime(checkDmarc(mail, { spf, dkim }, dns), {
       result: 'temperror',
@@ -88,6 +95,7 @@ export class MailAuthenticator {
     queueKey: string,
     { data }: MailToAuthenticate,
     resolver: Resolver,
+    signal: AbortSignal,
   ): Promise<DkimVerification[]> {
     const names = readDkimKeyNames(data);
     if (names.length === 0) return [];
@@ -96,7 +104,7 @@ export class MailAuthenticator {
       resolver,
     );
     const task = { data, keys, nowMs: this.#clock.now() };
-    if (!isSmall(data)) return this.#thread.run(queueKey, task);
+    if (!isSmall(data)) return this.#thread.run(queueKey, task, signal);
     const { verifyDkim } = await import('./verify-dkim.ts');
     return verifyDkim(task);
   }
@@ -105,7 +113,9 @@ export class MailAuthenticator {
 async function readKeys(names: readonly string[], resolver: Resolver): Promise<DkimTask['keys']> {
   const entries = [...new Set(names)].map(async (name) => {
     const answer = await resolver.lookup('TXT', name);
-    return [name, answer.kind === 'found' ? answer.records : DNS_ERRORS[answer.kind]] as const;
+    const found =
+      answer.kind === 'found' ? answer.records.filter(isShort) : DNS_ERRORS[answer.kind];
+    return [name, found] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }
@@ -143,6 +153,7 @@ async function checkDmarc(
   { spf, dkim }: { spf: AuthenticationResults['spf']; dkim: DkimVerification[] | undefined },
   resolver: MailauthResolver,
 ): Promise<AuthenticationResults['dmarc']> {
+  if (from.flat().length > AUTHORS_MAX) return { result: 'permerror', policy: null, domain: null };
   const { dmarc } = await import('mailauth/lib/dmarc/index.js');
   const found = await dmarc({
     headerFrom: from.flat(),

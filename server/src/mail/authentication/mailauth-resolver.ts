@@ -14,7 +14,9 @@ export function mailauthResolver(resolver: Resolver): MailauthResolver {
               exchange: host,
               priority: preference,
             }))
-          : [...answer.records];
+          : type === 'TXT'
+            ? (answer.records as readonly (readonly string[])[]).filter(isShort)
+            : [...answer.records];
       case 'nodata':
         throw dnsError('ENODATA');
       case 'nxdomain':
@@ -24,6 +26,16 @@ export function mailauthResolver(resolver: Resolver): MailauthResolver {
     }
   };
 }
+
+/**
+ * The senders of mail write the records, and long ones take the library quadratic time. Those of real
+ * policies and keys have a few hundred characters.
+ */
+export function isShort(record: readonly string[]): boolean {
+  return record.reduce((length, text) => length + text.length, 0) <= TXT_CHARS_MAX;
+}
+
+const TXT_CHARS_MAX = 4096;
 
 const SUPPORTED = ['A', 'AAAA', 'MX', 'PTR', 'TXT'] as const;
 

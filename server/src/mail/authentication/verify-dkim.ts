@@ -1,5 +1,6 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
-import { hasVerifiableLines, withFewSignatures } from './dkim-signatures.ts';
+import { toBuffer } from '../../lib/threads/serve-tasks.ts';
+import { isVerifiable, withFewSignatures } from './dkim-signatures.ts';
 import { type DnsErrorCode, dnsError } from './mailauth-resolver.ts';
 
 /** Verifies the DKIM signatures of a mail, without network access: the keys were read before. */
@@ -20,9 +21,9 @@ export interface DkimVerification {
 }
 
 export async function verifyDkim({ data, keys, nowMs }: DkimTask): Promise<DkimVerification[]> {
-  const mail = withFewSignatures(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
-  if (!hasVerifiableLines(mail)) return [UNVERIFIABLE];
-  const { results } = await dkimVerify(mail, {
+  const mail = toBuffer(data);
+  if (!isVerifiable(mail)) return [UNVERIFIABLE];
+  const { results } = await dkimVerify(withFewSignatures(mail), {
     // RFC 8301: RSA keys of less than 1,024 bits and SHA-1 prove nothing.
     minBitLength: 1024,
     rejectRsaSha1: true,

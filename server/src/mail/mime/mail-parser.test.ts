@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { systemClock } from '../../lib/time/clock.ts';
-import { MailParser } from './mail-parser.ts';
+import { isSmall, MailParser } from './mail-parser.ts';
 
 /** Mail that is small in bytes and still expensive does not hold the event loop. */
 
@@ -30,4 +30,13 @@ test.each([
   };
   await Promise.all([parse('expensive', expensive), parse('small', SMALL)]);
   expect(order).toEqual(['small', 'expensive']);
+});
+
+test('a short header is small unless it has many groups', () => {
+  const received =
+    'Received: from a (a [192.0.2.1]) by b with ESMTPS;\r\n\tSun, 15 Nov 2026 10:00:00 +0000\r\n';
+  const signature = `DKIM-Signature: v=1; h=${'from:to:subject:date:'.repeat(8)}; b=x\r\n`;
+  const usual = received.repeat(20) + signature.repeat(3) + HEADER;
+  expect(isSmall(Buffer.from(`${usual}\r\nHello`))).toBe(true);
+  expect(isSmall(Buffer.from(`${HEADER}To: ${'g:'.repeat(1_000)}\r\n\r\nHello`))).toBe(false);
 });

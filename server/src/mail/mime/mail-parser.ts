@@ -56,6 +56,8 @@ function parserThread(clock: Clock, memoryMb: number): TaskThread<ParseTask, Par
 
 const SMALL_BYTES_MAX = 64 * 1024;
 const SMALL_HEADER_BYTES_MAX = 8 * 1024;
+/** Each can begin a group of addresses in another one, which is parsed again at every level. */
+const SMALL_HEADER_COLONS_MAX = 500;
 const SMALL_LINES_MAX = 1_000;
 const SMALL_PARTS_MAX = 50;
 const MEDIUM_BYTES_MAX = 1024 * 1024;
@@ -67,11 +69,13 @@ const LARGE_MEMORY_MB = 768;
  * so do addresses and encoded words in the header.
  */
 export function isSmall(data: Buffer): boolean {
+  if (data.length > SMALL_BYTES_MAX) return false;
+  const header = data.subarray(0, headerBytes(data));
   return (
-    data.length <= SMALL_BYTES_MAX &&
     isAtMost(data, '\n', SMALL_LINES_MAX) &&
     isAtMost(data, '\n--', SMALL_PARTS_MAX) &&
-    headerBytes(data) <= SMALL_HEADER_BYTES_MAX
+    header.length <= SMALL_HEADER_BYTES_MAX &&
+    isAtMost(header, ':', SMALL_HEADER_COLONS_MAX)
   );
 }
 

@@ -28,6 +28,7 @@ beforeAll(async () => {
       'mx.other.example': { A: ['192.0.2.7'] },
       'mx.good.example': { TXT: ['v=spf1 a -all'], A: ['192.0.2.7'] },
       '_dmarc.other.example': { TXT: ['v=DMARC1; p=none'] },
+      'long.example': { TXT: [`v=spf1 exists:${'%{'.repeat(2_500)} ip4:192.0.2.7 -all`] },
       'broken.example': { TXT: 'SERVFAIL' },
       '_dmarc.broken.example': { TXT: 'SERVFAIL' },
       ...Object.fromEntries(
@@ -138,6 +139,20 @@ test('several authors have no policy', async () => {
     policy: null,
     domain: null,
   });
+});
+
+test('a signature does not vouch for another header in front of the signed one', async () => {
+  const signed = await compose('jane@good.example', 'good.example');
+  const forged = crlf('From: ceo@good.example\nSubject: Forged\n');
+  for (const end of ['\r\r\n', '\r\r\r\n']) {
+    const results = await authenticate(forged + end + signed, 'bulk@other.example');
+    expect(results).toMatchObject({ dkim: [{ result: 'permerror' }], dmarc: { result: 'fail' } });
+  }
+});
+
+test('long records are not read', async () => {
+  const results = await authenticate(await compose('a@long.example'), 'a@long.example');
+  expect(results).toMatchObject({ spf: { result: 'none' }, dmarc: { result: 'none' } });
 });
 
 test('name servers that fail or stay silent never refuse mail', async () => {

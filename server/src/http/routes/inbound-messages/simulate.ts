@@ -56,7 +56,7 @@ export function simulateInboundMessage(deps: { inboundSimulator: InboundSimulato
         },
       },
       location: ({ id }: { id: string }) => `${API_PREFIX}/inbound-messages/${id}`,
-      problems: ['rate_limited'],
+      problems: ['rate_limited', 'quota_exceeded'],
     },
     async ({ caller, body }) => {
       const message = await deps.inboundSimulator.simulate(caller, body as SimulateInboundMessage);

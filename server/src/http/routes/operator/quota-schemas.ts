@@ -20,7 +20,7 @@ const QuotaFields = {
   recipients_per_message: limit('Recipients of one live message.', 1, 1_000),
   contacts: limit('Live contacts.', 0, 10_000_000),
   content_bytes: limit(
-    'Bytes of HTML, text and attachments of messages, live and test, that were accepted while content is kept.',
+    'Bytes of HTML, text and attachments of messages, and of inbound messages, live and test, that were accepted while content is kept.',
     0,
     CONTENT_BYTES_MAX,
   ),
@@ -95,7 +95,7 @@ const UsageFields = {
     used: Type.Integer({
       maximum: Number.MAX_SAFE_INTEGER,
       description:
-        'Bytes of messages that were accepted in the last `content_retention_days`, deleted or not.',
+        'Bytes of messages and inbound messages that were accepted in the last `content_retention_days`, deleted or not.',
     }),
   }),
   requests_per_second: Type.Object({ limit: Limit }),
