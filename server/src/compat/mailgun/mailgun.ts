@@ -5,6 +5,8 @@ import { MailgunError, renderProblem } from './errors.ts';
 import { eventOperations } from './events.ts';
 import { messageOperations } from './messages.ts';
 import { MAILGUN } from './paging.ts';
+import { metricsOperation } from './metrics.ts';
+import { NOT_OFFERED } from './not-offered.ts';
 import { statisticsOperations } from './statistics.ts';
 import { suppressionOperations } from './suppressions.ts';
 import { templateOperations } from './templates.ts';
@@ -30,6 +32,7 @@ export const mailgun: CompatProvider = {
   renderProblem,
   errorSchema: MailgunError,
   securityScheme: {
+  notOffered: NOT_OFFERED,
     type: 'http',
     scheme: 'basic',
     description: 'The user `api` with a Postrider API key as the password.',

@@ -3,7 +3,9 @@ import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import { type FieldError, invalidFields } from '../../lib/refused-error.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
+import { refusedOperation } from '../refused-operation.ts';
 import { ListQuery, pageQuery, toPage } from './lists.ts';
+import { CONTACT_IMPORTS } from './not-offered.ts';
 
 /** https://resend.com/docs/api-reference/contacts */
 
@@ -119,9 +121,25 @@ export function contactOperations({ call }: CompatDependencies): Operation[] {
         summary: 'Delete a contact',
         scope: 'write:contacts',
         params: ContactPath,
+    refusedImports(),
         responses: { 200: { description: 'Deleted.', body: Type.Object({}) } },
       },
       async (request) => {
+/** The path would otherwise be that of the contact `imports`. */
+function refusedImports(): Operation {
+  return refusedOperation(
+    {
+      id: 'resendListContactImports',
+      method: 'GET',
+      path: '/contacts/imports',
+      tag: 'Contacts',
+      summary: 'List imports',
+    },
+    'not_found',
+    CONTACT_IMPORTS,
+  );
+}
+
         const { id } = request.params;
         await call(request, 'deleteContact', { params: { email: id } });
         return { status: 200, body: { object: 'contact', contact: id, deleted: true } };

@@ -5,6 +5,7 @@ import { contactOperations } from './contacts.ts';
 import { domainOperations } from './domains.ts';
 import { emailOperations } from './emails.ts';
 import { ResendError, renderProblem } from './errors.ts';
+import { NOT_OFFERED } from './not-offered.ts';
 import { receivedEmailOperations } from './received-emails.ts';
 import { suppressionOperations } from './suppressions.ts';
 import { templateOperations } from './templates.ts';
@@ -28,5 +29,6 @@ export const resend: CompatProvider = {
   rootPaths: ['/emails'],
   renderProblem,
   errorSchema: ResendError,
+  notOffered: NOT_OFFERED,
   securityScheme: { type: 'http', scheme: 'bearer', description: 'A Postrider API key.' },
 };

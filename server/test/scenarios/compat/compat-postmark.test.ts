@@ -34,13 +34,6 @@ test('the server is the workspace of the key', async () => {
   });
 });
 
-test('operations that are not offered say where those that are offered are listed', async () => {
-  await expect(postmark.getWebhooks()).rejects.toMatchObject({
-    statusCode: 404,
-    message: expect.stringMatching(/operation of the Postmark API.*\/docs\/moving /),
-  });
-});
-
 describe('emails', () => {
   test('an email arrives as it was written, and can be looked up', async () => {
     const sent = await postmark.sendEmail({

@@ -354,11 +354,6 @@ describe('errors', () => {
     const missing = await resend.emails.get('msg_01kc8x3f7ye6qvj2m4n5p6q7r8');
     expect(missing.error).toMatchObject({ name: 'not_found', statusCode: 404 });
   });
-
-  test('a resource that is not offered is not found, in the same format', async () => {
-    const { error } = await resend.broadcasts.list();
-    expect(error).toMatchObject({ name: 'not_found', statusCode: 404 });
-  });
 });
 
 describe('attachments by URL', () => {
