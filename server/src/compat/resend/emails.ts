@@ -352,6 +352,7 @@ interface Message {
   status: string;
   created_at: string;
   scheduled_at: string | null;
+  header_message_id: string;
   from: { email: string; name: string | null };
   subject: string;
   recipients: { kind: string; email: string; name: string | null; complained_at: string | null }[];
@@ -382,6 +383,7 @@ function toEmail(message: Message) {
   return {
     object: 'email',
     id: message.id,
+    message_id: message.header_message_id,
     to: addressesOf('to'),
     cc: orNull(addressesOf('cc')),
     bcc: orNull(addressesOf('bcc')),
