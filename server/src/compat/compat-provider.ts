@@ -31,6 +31,8 @@ export interface CompatProvider {
     clock: Clock,
   ): void | Promise<void>;
   renderProblem: ApiSurface['renderProblem'];
+  /** What programs may try although it is not offered, and what to do instead. The first that fits decides. */
+  notOffered: readonly NotOffered[];
   /**
    * Beginnings of paths, such as `/v3`, that are also offered without `/compat/<name>`, for programs
    * that keep only the origin of a configured URL. The longest one that fits a URL decides on errors.
@@ -39,6 +41,15 @@ export interface CompatProvider {
   /** Describe the provider's errors and credentials in the OpenAPI document. */
   errorSchema: TSchema;
   securityScheme: Record<string, unknown>;
+}
+
+export interface NotOffered {
+  /** All methods if absent. */
+  method?: 'POST' | 'PUT' | 'DELETE';
+  /** The path and those below it. A segment in braces stands for any. */
+  path: string;
+  /** Complete sentences. */
+  reason: string;
 }
 
 export interface CompatDependencies {

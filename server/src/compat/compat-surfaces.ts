@@ -1,9 +1,9 @@
 import { documentResponder } from '../http/openapi/document-response.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { ApiSurface } from '../http/server/api-surface.ts';
-import { RefusedError } from '../lib/refused-error.ts';
 import { type CompatDocumentOptions, compatDocument } from './compat-document.ts';
 import { type CompatDependencies, type CompatProvider, prefixOf } from './compat-provider.ts';
+import { notOfferedReason } from './not-offered.ts';
 import { PROVIDERS } from './providers.ts';
 
 /** The APIs of other providers, each with a document of its own so that ours stays small. */
@@ -25,11 +25,7 @@ export function compatSurfaces(
       acceptsSessions: false,
       waitsAtRateLimit: true,
       renderProblem: provider.renderProblem,
-      pathNotFound: () =>
-        new RefusedError(
-          'not_found',
-          `Postrider does not offer this operation of the ${provider.title} API. ${deps.baseUrl}/docs/moving lists those that it offers.`,
-        ),
+      notOffered: (method, url) => notOfferedReason(provider, deps.baseUrl, method, url),
     };
     const { rootPaths = [] } = provider;
     return [surface, ...rootPaths.map((path) => ({ ...surface, ...below(path, operations) }))];

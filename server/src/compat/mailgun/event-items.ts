@@ -85,7 +85,7 @@ export function messageIdOf({ data }: OurEvent, domain: string): string {
 }
 
 /** Mailgun has an event for each recipient, ours of accepting is about all of them. */
-export function toItems(event: OurEvent, domain: string): object[] {
+export function toItems(event: OurEvent, domain: string): EventItem[] {
   const { data } = event;
   if (data.recipient !== undefined) return [toItem(event, event.id, data.recipient, domain)];
   return (data.recipients ?? []).map(({ email }, index) =>
@@ -93,7 +93,13 @@ export function toItems(event: OurEvent, domain: string): object[] {
   );
 }
 
-function toItem(event: OurEvent, id: string, recipient: string, domain: string): object {
+interface EventItem {
+  timestamp: number;
+  'user-variables': Record<string, string>;
+  [field: string]: unknown;
+}
+
+function toItem(event: OurEvent, id: string, recipient: string, domain: string): EventItem {
   const { data, type } = event;
   const { [MESSAGE_ID_FIELD]: _id, ...userVariables } = data.metadata;
   const name = EVENT_NAMES.get(type) as string;

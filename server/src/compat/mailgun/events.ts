@@ -155,9 +155,10 @@ interface FoundEvents {
   events: OurEvent[];
   /** Where reading ended. */
   cursor: string;
+  hasMore: boolean;
 }
 
-async function readPage(
+export async function readPage(
   { call }: CompatDependencies,
   request: AnyRequest,
   domain: string,
@@ -179,6 +180,7 @@ async function readPage(
   };
   const events: OurEvent[] = [];
   let { cursor } = page;
+  let hasMore = false;
   for (let calls = 0; calls < CALLS_MAX; calls++) {
     const query: Record<string, string> = {
       ...filter,
@@ -192,9 +194,10 @@ async function readPage(
         (event) => hasTags(event, tags) && message.matches(event, domain),
       ),
     );
-    if (events.length >= limit || !body.has_more) break;
+    hasMore = body.has_more;
+    if (events.length >= limit || !hasMore) break;
   }
-  return { events: page.backwards ? events.reverse() : events, cursor: cursor as string };
+  return { events: page.backwards ? events.reverse() : events, cursor: cursor as string, hasMore };
 }
 
 /** An event that belongs to no message, and so to no domain. */

@@ -3,7 +3,10 @@ import type { CompatProvider } from '../compat-provider.ts';
 import { domainOperations } from './domains.ts';
 import { MailgunError, renderProblem } from './errors.ts';
 import { eventOperations } from './events.ts';
+import { logsOperation } from './logs.ts';
 import { messageOperations } from './messages.ts';
+import { metricsOperation } from './metrics.ts';
+import { NOT_OFFERED } from './not-offered.ts';
 import { MAILGUN } from './paging.ts';
 import { statisticsOperations } from './statistics.ts';
 import { suppressionOperations } from './suppressions.ts';
@@ -15,18 +18,21 @@ export const mailgun: CompatProvider = {
   operations: (deps) => [
     ...messageOperations(deps),
     ...eventOperations(deps),
+    logsOperation(deps),
     ...statisticsOperations(deps),
+    metricsOperation(deps),
     ...suppressionOperations(deps),
     ...templateOperations(deps),
     ...domainOperations(deps),
   ],
   // Ghost sends its newsletters through Mailgun only, and keeps no more than the origin of the URL
   // that it is configured with.
-  rootPaths: ['/v3', '/v4'],
+  rootPaths: ['/v1/analytics', '/v3', '/v4'],
   authenticate(request, authenticator) {
     request.credential ??= basicPassword(request.headers.authorization ?? '');
     return authenticator.authenticate(request.credential as string, request.ip);
   },
+  notOffered: NOT_OFFERED,
   renderProblem,
   errorSchema: MailgunError,
   securityScheme: {

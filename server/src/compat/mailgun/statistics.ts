@@ -47,7 +47,7 @@ const EVENTS = {
 } as const satisfies Record<string, (counts: Counts) => object>;
 
 const NAMES = Object.keys(EVENTS) as (keyof typeof EVENTS)[];
-const RESOLUTIONS = ['hour', 'day', 'month'] as const;
+export const RESOLUTIONS = ['hour', 'day', 'month'] as const;
 type Resolution = (typeof RESOLUTIONS)[number];
 
 const Event = oneOf(NAMES);
@@ -151,8 +151,8 @@ async function count(
 const UNITS = { h: 'hour', d: 'day', m: 'month' } as const;
 const DEFAULT_MS = 7 * DAY_MS;
 
-function periodOf(
-  { start, end, resolution = 'day', duration }: Static<typeof Query>,
+export function periodOf(
+  { start, end, resolution = 'day', duration }: Omit<Static<typeof Query>, 'event'>,
   nowMs: number,
 ): { startMs: number; endMs: number; resolution: Resolution } {
   const endMs = Math.min(msOf(end, 'end') ?? nowMs, nowMs);

@@ -7,7 +7,7 @@ import { parseMailbox } from '../../mail/address.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { defaultStream } from '../default-stream.ts';
 import { DomainPath, pathDomain } from './domain-path.ts';
-import { pageUrl } from './paging.ts';
+import { Limit, limitOf, pageUrl } from './paging.ts';
 import { toDate } from './times.ts';
 
 /**
@@ -102,11 +102,10 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-const LIMIT_DEFAULT = 100;
-const LIMIT_MAX = 1000;
+const LIMIT = { otherwise: 100, maximum: 1000 };
 
 const ListQuery = closed({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX })),
+  limit: Limit,
   page: Type.Optional(
     Type.Union([Type.Literal('first'), Type.Literal('next')], {
       description: 'Lists are read from the first page on, newest first.',
@@ -148,7 +147,8 @@ function listOperation({ call, baseUrl }: CompatDependencies, kind: Kind): Opera
       responses: { 200: { description: 'A page of addresses.', body: Items } },
     },
     async (request) => {
-      const { limit = LIMIT_DEFAULT, address, term, page } = request.query;
+      const { address, term, page } = request.query;
+      const limit = limitOf(request.query.limit, LIMIT);
       const path = `/v3/${pathDomain(request.params)}/${kind.name}`;
       const found: Suppression[] = [];
       let cursor: string | null = page === 'next' ? (address ?? null) : null;
@@ -206,7 +206,7 @@ function getOperation({ call }: CompatDependencies, kind: Kind): Operation {
 }
 
 function createOperation({ call }: CompatDependencies, kind: Kind): Operation {
-  const entries = Type.Array(kind.entry, { minItems: 1, maxItems: LIMIT_MAX });
+  const entries = Type.Array(kind.entry, { minItems: 1, maxItems: LIMIT.maximum });
   return operation(
     {
       id: `mailgunCreate${kind.Noun}s`,

@@ -7,7 +7,7 @@ import { parseAddress, parseAddressList } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { parseJsonObject } from '../json-object.ts';
 import { DomainPath, pathDomain } from './domain-path.ts';
-import { pageUrl } from './paging.ts';
+import { Limit, limitOf, pageUrl } from './paging.ts';
 import { toDate } from './times.ts';
 
 /**
@@ -30,7 +30,7 @@ const CONTENT = {
 };
 
 const ListQuery = closed({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  limit: Limit,
   page: Type.Optional(
     Type.Union([Type.Literal('first'), Type.Literal('next')], {
       description: 'Lists are read from the first page on, newest first.',
@@ -46,9 +46,10 @@ export function templateOperations(deps: CompatDependencies): Operation[] {
 function templateReads({ call, baseUrl }: CompatDependencies): Operation[] {
   const listed = async (
     path: string,
-    { limit = 10, page, p }: Static<typeof ListQuery>,
+    { limit: given, page, p }: Static<typeof ListQuery>,
     read: (query: Record<string, string>) => ReturnType<typeof call>,
   ) => {
+    const limit = limitOf(given, { otherwise: 10, maximum: 100 });
     const query = { limit: String(limit), ...(page === 'next' && p ? { cursor: p } : {}) };
     const isPastEnd = page === 'next' && p === END;
     const { body } = isPastEnd ? { body: { data: [], next_cursor: null } } : await read(query);

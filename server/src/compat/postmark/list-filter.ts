@@ -13,7 +13,7 @@ const Time = Type.Optional(
 );
 
 /** Names are not case-sensitive at Postmark; its client library writes some with capitals. */
-const DATES = { fromdate: Time, fromDate: Time, todate: Time, toDate: Time };
+export const DATES = { fromdate: Time, fromDate: Time, todate: Time, toDate: Time };
 
 export const PERIOD = {
   count: Type.Integer({ minimum: 1, maximum: 500, description: 'At most 100 are returned.' }),

@@ -5,6 +5,7 @@ import { emailOperations } from './emails.ts';
 import { PostmarkError, renderProblem } from './errors.ts';
 import { inboundMessageOperations } from './inbound-messages.ts';
 import { messageOperations } from './messages.ts';
+import { ACCOUNT_API, NOT_OFFERED } from './not-offered.ts';
 import { statisticsOperations } from './statistics.ts';
 import { streamOperations } from './streams.ts';
 import { suppressionOperations } from './suppressions.ts';
@@ -34,6 +35,9 @@ export const postmark: CompatProvider = {
       throw new RefusedError('invalid_api_key', detail);
     }
     if (typeof token === 'string' && token !== '') return authenticator.authenticate(token, ip);
+    if (headers['x-postmark-account-token'] !== undefined) {
+      throw new RefusedError('missing_api_key', ACCOUNT_API);
+    }
     throw new RefusedError(
       'missing_api_key',
       'The request has no X-Postmark-Server-Token header with an API key.',
@@ -41,6 +45,7 @@ export const postmark: CompatProvider = {
   },
   // The transports of Symfony Mailer take a host, without a path.
   rootPaths: ['/email'],
+  notOffered: NOT_OFFERED,
   renderProblem,
   errorSchema: PostmarkError,
   securityScheme: {

@@ -1,10 +1,11 @@
 import { type Static, Type } from 'typebox';
-import { closed } from '../../http/openapi/shared-schemas.ts';
+import { closed, oneOf } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import type { AnyRequest } from '../../http/server/call-operation.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { toStreamKey } from '../../webhooks/formats/postmark-stream-id.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
+import { DATES, periodOf } from './list-filter.ts';
 
 /** https://postmarkapp.com/developer/api/suppressions-api */
 
@@ -21,6 +22,21 @@ const Statuses = Type.Object(
   { title: 'PostmarkSuppressionStatuses' },
 );
 
+const Reason = Type.Optional(oneOf(['HardBounce', 'SpamComplaint', 'ManualSuppression'] as const));
+const Origin = Type.Optional(oneOf(['Recipient', 'Customer', 'Admin'] as const));
+const Email = Type.Optional(Type.String());
+
+/** Its client library writes the names with a small letter. */
+const FILTERS = {
+  ...DATES,
+  EmailAddress: Email,
+  emailAddress: Email,
+  SuppressionReason: Reason,
+  suppressionReason: Reason,
+  Origin,
+  origin: Origin,
+};
+
 /** Bounds one dump; a workspace with more uses the paged list of our own API. */
 const DUMP_PAGES_MAX = 100;
 
@@ -36,7 +52,7 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
         scope: 'read:suppressions',
         params: Stream,
         query: closed({
-          EmailAddress: Type.Optional(Type.String()),
+          ...FILTERS,
           // The client library sends both with every list; this one is always complete.
           count: Type.Optional(Type.Integer({ minimum: 0 })),
           offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 0 })),
@@ -44,11 +60,22 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
         responses: { 200: { description: 'The suppressions.', body: Type.Object({}) } },
       },
       async (request) => {
-        const { EmailAddress: email } = request.query;
-        const stream = toStreamKey(request.params.stream);
-        const filter = { stream, ...(email === undefined ? {} : { email }) };
-        const found = await allSuppressions(call, request, filter);
-        return { status: 200, body: { Suppressions: found.map(toSuppression) } };
+        const { query } = request;
+        const email = query.EmailAddress ?? query.emailAddress;
+        const reason = query.SuppressionReason ?? query.suppressionReason;
+        const origin = query.Origin ?? query.origin;
+        const { after, before } = periodOf(query);
+        const found = await allSuppressions(call, request, {
+          stream: toStreamKey(request.params.stream),
+          ...(email === undefined ? {} : { email }),
+          ...(after === undefined ? {} : { created_after: after }),
+          ...(before === undefined ? {} : { created_before: before }),
+        });
+        const Suppressions = found
+          .map(toSuppression)
+          .filter((one) => (reason ?? one.SuppressionReason) === one.SuppressionReason)
+          .filter((one) => (origin ?? one.Origin) === one.Origin);
+        return { status: 200, body: { Suppressions } };
       },
     ),
     operation(
@@ -106,7 +133,7 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
 export async function allSuppressions(
   call: CompatDependencies['call'],
   request: AnyRequest,
-  filter: { stream?: string; email?: string } = {},
+  filter: Record<string, string> = {},
 ): Promise<(Suppression & { email: string })[]> {
   const found = new Map<string, Suppression & { email: string }>();
   let cursor: string | null = null;
@@ -141,7 +168,7 @@ const REASONS: Record<string, string> = {
   complaint: 'SpamComplaint',
 };
 
-function toSuppression({ email, reason, created_at: createdAt }: Suppression): object {
+function toSuppression({ email, reason, created_at: createdAt }: Suppression) {
   return {
     EmailAddress: email,
     SuppressionReason: REASONS[reason] ?? 'ManualSuppression',

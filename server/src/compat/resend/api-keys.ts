@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
-import { ListQuery, pageQuery, toPage } from './lists.ts';
+import { Deleted, deleted, ListQuery, pageQuery, toPage } from './lists.ts';
 
 /** https://resend.com/docs/api-reference/api-keys */
 
@@ -71,6 +71,29 @@ export function apiKeyOperations({ call }: CompatDependencies): Operation[] {
     ),
     operation(
       {
+        id: 'resendUpdateApiKey',
+        method: 'PATCH',
+        path: '/api-keys/{id}',
+        tag: 'API keys',
+        summary: 'Rename an API key',
+        scope: 'write:api_keys',
+        params: Type.Object({ id: Type.String() }),
+        body: closed({ name: Type.String() }),
+        responses: {
+          200: {
+            description: 'Renamed.',
+            body: Type.Object({ object: Type.Literal('api_key'), id: Type.String() }),
+          },
+        },
+      },
+      async (request) => {
+        const { params, body } = request;
+        await call(request, 'updateApiKey', { params, body });
+        return { status: 200, body: { object: 'api_key', id: params.id } };
+      },
+    ),
+    operation(
+      {
         id: 'resendDeleteApiKey',
         method: 'DELETE',
         path: '/api-keys/{id}',
@@ -78,11 +101,12 @@ export function apiKeyOperations({ call }: CompatDependencies): Operation[] {
         summary: 'Revoke an API key',
         scope: 'write:api_keys',
         params: Type.Object({ id: Type.String() }),
-        responses: { 200: { description: 'Revoked.' } },
+        responses: { 200: { description: 'Revoked.', body: Deleted } },
       },
       async (request) => {
-        await call(request, 'revokeApiKey', { params: request.params });
-        return { status: 200, body: {} };
+        const { params } = request;
+        await call(request, 'revokeApiKey', { params });
+        return { status: 200, body: deleted('api_key', params.id) };
       },
     ),
   ];

@@ -3,7 +3,10 @@ import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import { type FieldError, invalidFields } from '../../lib/refused-error.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
+import { refusedOperation } from '../refused-operation.ts';
 import { ListQuery, pageQuery, toPage } from './lists.ts';
+import { CONTACT_IMPORTS } from './not-offered.ts';
+import { Subscriptions, toSubscriptions } from './topics.ts';
 
 /** https://resend.com/docs/api-reference/contacts */
 
@@ -15,15 +18,7 @@ const Changeable = {
   unsubscribed: Type.Optional(Type.Boolean()),
   properties: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   segments: Type.Optional(Type.Unknown()),
-  topics: Type.Optional(
-    Type.Array(
-      closed({
-        id: Type.String({ description: 'The key of a subscription stream.' }),
-        subscription: Type.Union([Type.Literal('opt_in'), Type.Literal('opt_out')]),
-      }),
-      { maxItems: 100 },
-    ),
-  ),
+  topics: Type.Optional(Subscriptions),
 };
 
 const Change = closed(Changeable);
@@ -127,7 +122,23 @@ export function contactOperations({ call }: CompatDependencies): Operation[] {
         return { status: 200, body: { object: 'contact', contact: id, deleted: true } };
       },
     ),
+    refusedImports(),
   ];
+}
+
+/** The path would otherwise be that of the contact `imports`. */
+function refusedImports(): Operation {
+  return refusedOperation(
+    {
+      id: 'resendListContactImports',
+      method: 'GET',
+      path: '/contacts/imports',
+      tag: 'Contacts',
+      summary: 'List imports',
+    },
+    'not_found',
+    CONTACT_IMPORTS,
+  );
 }
 
 /** The fields of our own contact. What a contact has no equivalent for is refused. */
@@ -152,16 +163,6 @@ function toFields(change: Static<typeof Change>): object {
   };
 }
 
-/** A topic is a subscription stream. */
-function toSubscriptions(topics: NonNullable<Static<typeof Change>['topics']>): object {
-  return Object.fromEntries(
-    topics.map(({ id, subscription }) => [
-      id,
-      subscription === 'opt_in' ? 'subscribed' : 'unsubscribed',
-    ]),
-  );
-}
-
 interface Contact {
   id: string;
   email: string;
@@ -180,7 +181,13 @@ function toContact({ id, email, first_name, last_name, attributes, created_at }:
     created_at,
     unsubscribed: false,
     properties: Object.fromEntries(
-      Object.entries(attributes).map(([name, value]) => [name, { value }]),
+      Object.entries(attributes).map(([name, value]) => [name, toProperty(value)]),
     ),
   };
+}
+
+/** Resend's properties are texts and numbers. */
+function toProperty(value: unknown): object {
+  if (typeof value === 'number') return { type: 'number', value };
+  return { type: 'string', value: typeof value === 'string' ? value : JSON.stringify(value) };
 }

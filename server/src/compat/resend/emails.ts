@@ -7,6 +7,7 @@ import { invalidFields, RefusedError } from '../../lib/refused-error.ts';
 import { formatAddress } from '../../mail/address.ts';
 import { parseAddress, parseAddressList } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
+import { refusedOperation } from '../refused-operation.ts';
 import { isReturnPath } from '../return-path-header.ts';
 import { type Accepted, sendEach } from '../send-each.ts';
 import { Attachment, attachmentOperations, fetchAttachments, toAttachment } from './attachments.ts';
@@ -166,6 +167,18 @@ function emailLookups({ call }: CompatDependencies): Operation[] {
           },
         };
       },
+    ),
+    // The path would otherwise be that of the email `metrics`.
+    refusedOperation(
+      {
+        id: 'resendGetMetrics',
+        method: 'GET',
+        path: '/emails/metrics',
+        tag: 'Messages',
+        summary: 'Retrieve metrics',
+      },
+      'not_found',
+      '`GET /api/v1/stats` has the counts, over time and by stream, tag, template, domain and receiver.',
     ),
     operation(
       {
@@ -339,6 +352,7 @@ interface Message {
   status: string;
   created_at: string;
   scheduled_at: string | null;
+  header_message_id: string;
   from: { email: string; name: string | null };
   subject: string;
   recipients: { kind: string; email: string; name: string | null; complained_at: string | null }[];
@@ -369,6 +383,7 @@ function toEmail(message: Message) {
   return {
     object: 'email',
     id: message.id,
+    message_id: message.header_message_id,
     to: addressesOf('to'),
     cc: orNull(addressesOf('cc')),
     bcc: orNull(addressesOf('bcc')),

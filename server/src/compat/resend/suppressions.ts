@@ -2,7 +2,8 @@ import { Type } from 'typebox';
 import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import type { AnyRequest } from '../../http/server/call-operation.ts';
-import { RefusedError } from '../../lib/refused-error.ts';
+import { invalidFields, RefusedError } from '../../lib/refused-error.ts';
+import { parseMailbox } from '../../mail/address.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { defaultStream } from '../default-stream.ts';
 import { Deleted, deleted, ListQuery, pageQuery, toPage } from './lists.ts';
@@ -12,6 +13,8 @@ import { Deleted, deleted, ListQuery, pageQuery, toPage } from './lists.ts';
 const SuppressionPath = Type.Object({
   id: Type.String({ description: 'The id or the address of the suppression.' }),
 });
+
+const Emails = Type.Array(Type.String(), { minItems: 1, maxItems: 100 });
 
 const Added = Type.Object({ object: Type.Literal('suppression'), id: Type.String() });
 
@@ -35,6 +38,51 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
       async (request) => {
         const { body } = await call(request, 'createSuppression', { body: request.body });
         return { status: 200, body: { object: 'suppression', id: body.id } };
+      },
+    ),
+    operation(
+      {
+        id: 'resendAddSuppressions',
+        method: 'POST',
+        path: '/suppressions/batch/add',
+        tag: 'Suppressions',
+        summary: 'Add several suppressions',
+        description: 'If an address is not valid, nothing is added.',
+        scope: 'write:suppressions',
+        body: closed({ emails: Emails }),
+        responses: { 200: { description: 'Suppressed.', body: Type.Object({}) } },
+      },
+      async (request) => {
+        const { emails } = request.body;
+        checkAddresses(emails);
+        const body = { suppressions: emails.map((email) => ({ email })) };
+        const { body: added } = await call(request, 'createSuppressionsBulk', { body });
+        const data = (added.data as { suppression: Suppression }[]).map(({ suppression }) => ({
+          object: 'suppression',
+          id: suppression.id,
+        }));
+        return { status: 200, body: { data } };
+      },
+    ),
+    operation(
+      {
+        id: 'resendRemoveSuppressions',
+        method: 'POST',
+        path: '/suppressions/batch/remove',
+        tag: 'Suppressions',
+        summary: 'Remove several suppressions',
+        description: 'By `emails` or by `ids`. Those that are not suppressed are left out.',
+        scope: 'write:suppressions',
+        body: Type.Union([closed({ emails: Emails }), closed({ ids: Emails })]),
+        responses: { 200: { description: 'Removed.', body: Type.Object({}) } },
+      },
+      async (request) => {
+        const { body } = request;
+        const data: object[] = [];
+        for (const id of 'emails' in body ? body.emails : body.ids) {
+          if (await removed(call, request, id)) data.push(deleted('suppression', id));
+        }
+        return { status: 200, body: { data } };
       },
     ),
     operation(
@@ -95,15 +143,43 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
       },
       async (request) => {
         const { id } = request.params;
-        if (id.includes('@')) {
-          await call(request, 'deleteSuppressionByEmail', {
-            query: { email: id, stream: defaultStream(request) },
-          });
-        } else await call(request, 'deleteSuppression', { params: { id } });
+        await remove(call, request, id);
         return { status: 200, body: deleted('suppression', id) };
       },
     ),
   ];
+}
+
+async function remove(
+  call: CompatDependencies['call'],
+  request: AnyRequest,
+  id: string,
+): Promise<void> {
+  if (id.includes('@')) {
+    const query = { email: id, stream: defaultStream(request) };
+    await call(request, 'deleteSuppressionByEmail', { query });
+  } else await call(request, 'deleteSuppression', { params: { id } });
+}
+
+/** Whether there was something to remove. */
+async function removed(...args: Parameters<typeof remove>): Promise<boolean> {
+  try {
+    await remove(...args);
+    return true;
+  } catch (error) {
+    if (error instanceof RefusedError && error.code === 'not_found') return false;
+    throw error;
+  }
+}
+
+/** Our own list adds those that are valid, and Resend's response has no place for the others. */
+function checkAddresses(emails: readonly string[]): void {
+  const errors = emails.flatMap((email, index) => {
+    const parsed = parseMailbox(email);
+    if (parsed.ok) return [];
+    return [{ pointer: `/emails/${index}`, code: 'invalid_email', detail: parsed.detail }];
+  });
+  if (errors.length > 0) throw invalidFields(errors);
 }
 
 async function find(

@@ -64,7 +64,8 @@ function fieldOf(pointer: string): string {
  * that disables them, so they are refused as unknown or invalid; this says why.
  */
 const UNSUPPORTED: Record<string, string> = {
-  asm: 'Unsubscribe groups are not supported. Leave asm out; addresses on the suppression list get no mail.',
+  'asm.groups_to_display':
+    'Recipients can leave every stream that gets their consent. Leave groups_to_display out.',
   ip_pool_name: 'IP pools are not supported. Mail is sent from the addresses of this server.',
   sections: 'Sections are not supported. Write their text into the substitutions.',
   'mail_settings.bcc': 'This setting is not supported. Use bcc of a personalization.',

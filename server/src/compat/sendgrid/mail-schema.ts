@@ -87,6 +87,8 @@ export const Mail = closed(
           type: Type.Optional(Type.String()),
           disposition: Type.Optional(oneOf(['attachment', 'inline'] as const)),
           content_id: Type.Optional(Type.String()),
+          // The name in the types of the client library, which sends it unchanged.
+          contentId: Type.Optional(Type.String()),
           // As Medusa writes `type` and `content_id`; SendGrid ignores both.
           content_type: Type.Optional(Type.String()),
           id: Type.Optional(Type.String()),
@@ -99,6 +101,14 @@ export const Mail = closed(
       Type.Record(Type.String(), Type.String(), { description: 'Become metadata.' }),
     ),
     send_at: Type.Optional(UnixTime),
+    asm: Type.Optional(
+      closed({
+        group_id: Type.Integer({
+          minimum: 0,
+          description: 'A stream whose key is this number, such as `12345`.',
+        }),
+      }),
+    ),
     batch_id: Type.Optional(Type.String()),
     mail_settings: Type.Optional(MailSettings),
     tracking_settings: Type.Optional(TrackingSettings),

@@ -44,6 +44,9 @@ export async function toMessages(mail: Mail, limits: TranslationLimits): Promise
   return messages;
 }
 
+/** Links to pages of SendGrid, which recipients would get as text. */
+const UNSUBSCRIBE_TAG = /<%asm_(?:group_unsubscribe|preferences)(?:_raw)?_url%>/;
+
 /** What the schema cannot express. */
 function checkMail(mail: Mail): void {
   const { content = [], template_id: templateId, attachments = [], batch_id: batchId } = mail;
@@ -52,6 +55,12 @@ function checkMail(mail: Mail): void {
     errors.push({ pointer, code, detail });
   if (content[0] && content[1] && content[0].type === content[1].type) {
     add('/content/1/type', 'duplicate', 'Each type of content can be given once.');
+  }
+  for (const [index, { value }] of content.entries()) {
+    const [tag] = UNSUBSCRIBE_TAG.exec(value) ?? [];
+    if (tag === undefined) continue;
+    const detail = `${tag} is not replaced. Mail with asm.group_id has the header List-Unsubscribe, and templates have {{ unsubscribe_url }}.`;
+    add(`/content/${index}/value`, 'unsupported', detail);
   }
   if (mail.reply_to && mail.reply_to_list) {
     add('/reply_to_list', 'conflict', 'Use either reply_to or reply_to_list.');
@@ -90,6 +99,7 @@ function commonFields(mail: Mail): object {
   return {
     ...(mail.from ? { from: mail.from } : {}),
     ...(categories === undefined ? {} : { tags: categories }),
+    ...(mail.asm === undefined ? {} : { stream: String(mail.asm.group_id) }),
     ...trackingFields(mail),
     ...(attachments?.length ? { attachments: attachments.map(toAttachment) } : {}),
   };
@@ -109,8 +119,8 @@ function trackingFields({ tracking_settings: settings }: Mail): object {
 
 type Attachment = NonNullable<Mail['attachments']>[number];
 
-function contentIdOf({ content_id: contentId, id }: Attachment): string | undefined {
-  return contentId || id;
+function contentIdOf({ content_id, contentId, id }: Attachment): string | undefined {
+  return content_id || contentId || id;
 }
 
 function toAttachment(attachment: Attachment): object {
@@ -272,6 +282,8 @@ function pointerInMail(pointer: string, mail: Mail, only: number): string {
       return inner.replace(/content_type$/, 'type');
     case 'tracking':
       return '/tracking_settings';
+    case 'stream':
+      return '/asm/group_id';
     default:
       return inner;
   }

@@ -4,6 +4,7 @@ import type { CompatProvider } from '../compat-provider.ts';
 import { batchOperations } from './batches.ts';
 import { renderProblem, SendGridErrors } from './errors.ts';
 import { mailOperations } from './mail.ts';
+import { NOT_OFFERED } from './not-offered.ts';
 import { scopeOperations } from './scopes.ts';
 import { statisticsOperations } from './statistics.ts';
 import { suppressionOperations } from './suppressions.ts';
@@ -28,6 +29,7 @@ export const sendgrid: CompatProvider = {
   },
   // The transports of Symfony Mailer take a host, without a path.
   rootPaths: ['/v3/mail'],
+  notOffered: NOT_OFFERED,
   renderProblem,
   errorSchema: SendGridErrors,
   securityScheme: { type: 'http', scheme: 'bearer', description: 'A Postrider API key.' },

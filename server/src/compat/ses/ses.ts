@@ -6,6 +6,7 @@ import type { CompatProvider } from '../compat-provider.ts';
 import { accountOperations } from './account.ts';
 import { emailOperations } from './emails.ts';
 import { renderProblem, SesError } from './errors.ts';
+import { NOT_OFFERED } from './not-offered.ts';
 import {
   type ArrivedRequest,
   headerReader,
@@ -51,6 +52,7 @@ export const ses: CompatProvider = {
   renderProblem: (response, url) =>
     isVersion1(url, ses) ? renderVersion1Problem(response) : renderProblem(response),
   errorSchema: SesError,
+  notOffered: NOT_OFFERED,
   securityScheme: {
     type: 'apiKey',
     in: 'header',

@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../accounts/caller.ts';
-import type { RefusedError } from '../../lib/refused-error.ts';
 import type { Operation } from '../operation.ts';
 import type { ProblemResponse } from '../problems/problem-details.ts';
 
@@ -35,8 +34,8 @@ export interface ApiSurface {
   waitsAtRateLimit: boolean;
   /** `url` is that of the request, with its query. */
   renderProblem(response: ProblemResponse, url: string): RenderedProblem;
-  /** The error for a path without an operation, if it is not that of our own API. */
-  pathNotFound?(): RefusedError;
+  /** Why there is no operation for a method and a URL, if the surface has more to say than our own API. */
+  notOffered?(method: string, url: string): string;
 }
 
 export interface RenderedProblem {

@@ -32,6 +32,7 @@ import {
   sendFrameworkError,
   sendNotFound,
   sendProblem,
+  surfaceOf,
 } from './send-problem.ts';
 import { authorizeSignedRequest } from './signed-request.ts';
 
@@ -124,7 +125,7 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
   const allowed = new AllowedMethods(deps.surfaces);
   registerNotFoundHandler(server, deps, allowed);
   registerOperations(server, deps);
-  rejectShadowedMethods(server, allowed);
+  rejectShadowedMethods(server, deps, allowed);
   return server;
 }
 
@@ -139,17 +140,24 @@ function registerNotFoundHandler(
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
     scope.addHook('onRequest', (request, reply, done) => {
       const methods = allowed.of(request.url);
-      if (methods) rejectMethod(reply, methods);
+      if (methods) rejectMethod(deps, request, reply, methods);
       done();
     });
     scope.setNotFoundHandler((request, reply) => sendNotFound(deps, request, reply));
   });
 }
 
-function rejectMethod(reply: FastifyReply, allowed: readonly string[]): never {
+function rejectMethod(
+  deps: HttpServerDependencies,
+  { method, url }: FastifyRequest,
+  reply: FastifyReply,
+  allowed: readonly string[],
+): never {
   const list = allowed.join(', ');
   reply.header('allow', list);
-  throw new RefusedError('method_not_allowed', `This path accepts ${list}.`);
+  const reason = surfaceOf(deps, url).notOffered?.(method, url);
+  const detail = `This path accepts ${list}.`;
+  throw new RefusedError('method_not_allowed', reason ? `${detail} ${reason}` : detail);
 }
 
 /** One scope for each body format, because a scope has its own parsers and takes time to load. */
@@ -166,10 +174,14 @@ function registerOperations(server: FastifyInstance, deps: HttpServerDependencie
   }
 }
 
-function rejectShadowedMethods(server: FastifyInstance, allowed: AllowedMethods): void {
+function rejectShadowedMethods(
+  server: FastifyInstance,
+  deps: HttpServerDependencies,
+  allowed: AllowedMethods,
+): void {
   for (const { route, methods, allowed: accepted } of allowed.shadowed()) {
-    const reject = (_request: FastifyRequest, reply: FastifyReply): void =>
-      rejectMethod(reply, accepted);
+    const reject = (request: FastifyRequest, reply: FastifyReply): void =>
+      rejectMethod(deps, request, reply, accepted);
     // Runs before authentication and before the body is read.
     server.route({ method: methods, url: route, onRequest: reject, handler: reject });
   }

@@ -121,7 +121,10 @@ async function logUnknownPath(
   }
 }
 
-function surfaceOf({ surfaces }: ProblemDependencies, url: string): ApiSurface {
+export function surfaceOf(
+  { surfaces }: Pick<ProblemDependencies, 'surfaces'>,
+  url: string,
+): ApiSurface {
   return surfaces.find(({ prefix }) => isBelow(url, prefix)) ?? surfaces[0];
 }
 
@@ -138,8 +141,9 @@ export function sendNotFound(
   if (deps.surfaces[0].operations.length > 0 && prefersHtml(request))
     sendNotFoundPage(request, reply);
   else {
-    const surface = surfaceOf(deps, request.url);
-    sendProblem(deps, surface.pathNotFound?.() ?? pathNotFound(), request, reply);
+    const reason = surfaceOf(deps, request.url).notOffered?.(request.method, request.url);
+    const error = reason === undefined ? pathNotFound() : new RefusedError('not_found', reason);
+    sendProblem(deps, error, request, reply);
   }
 }
 

@@ -97,6 +97,9 @@ test('leaving one stream is not an unsubscribe from all mail, and is reported on
   const left = [{ event: 'group_unsubscribe', email: 'jane@example.com', stream }];
   const byLink = recipientEvent('message.unsubscribed', { stream });
   expect(sendgrid.render?.(byLink)).toMatchObject([{ ...left[0], sg_message_id: MESSAGE_ID }]);
+  const byGroup = recipientEvent('message.unsubscribed', { stream: '12345' });
+  expect(sendgrid.render?.(byGroup)).toMatchObject([{ stream: '12345', asm_group_id: 12345 }]);
+  expect(sendgrid.render?.(byLink)).not.toMatchObject([{ asm_group_id: expect.anything() }]);
   const added = (evidence: { message_id: string } | null) =>
     sendgrid.render?.(suppressionEvent('suppression.created', { stream, evidence }));
   expect(added(null)).toMatchObject(left);

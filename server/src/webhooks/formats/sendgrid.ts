@@ -109,7 +109,13 @@ function specificFields(event: SourceEvent): object | undefined {
 
 /** `unsubscribe` means all mail. Receivers would stop more than a recipient who left one stream wants. */
 function unsubscribeFields(stream: string | null): object {
-  return stream === null ? { event: 'unsubscribe' } : { event: 'group_unsubscribe', stream };
+  if (stream === null) return { event: 'unsubscribe' };
+  return { event: 'group_unsubscribe', stream, ...groupOf(stream) };
+}
+
+/** A stream whose key is a number takes the place of the group with this number. */
+function groupOf(stream: string | null | undefined): object {
+  return /^[1-9]\d{0,8}$/.test(stream ?? '') ? { asm_group_id: Number(stream) } : {};
 }
 
 const DROPPED: Record<string, string> = {

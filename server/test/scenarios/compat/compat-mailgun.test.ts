@@ -504,6 +504,53 @@ describe('events', () => {
     });
   });
 
+  test('logs are the events of a domain, with a token while there are more', async () => {
+    const tag = 'logs';
+    for (const name of ['a', 'b', 'c']) {
+      const to = `${name}-logs@example.com`;
+      await mailgun.messages.create(DOMAIN, { ...MESSAGE, to, 'o:tag': tag, 'v:order': '17' });
+    }
+    const filter = {
+      AND: Object.entries({ domain: DOMAIN, tag }).map(([attribute, value]) => ({
+        attribute,
+        comparator: '=',
+        values: [{ label: value, value }],
+      })),
+    };
+    const query = {
+      start: new Date(Date.now() - 3_600_000),
+      end: new Date(Date.now() + 3_600_000),
+      events: ['accepted'],
+      filter,
+    };
+    const recipients: unknown[] = [];
+    let token: string | undefined;
+    do {
+      const pagination = { sort: 'timestamp:asc', limit: 2, ...(token ? { token } : {}) };
+      const page = await mailgun.logs.list({ ...query, pagination });
+      recipients.push(...page.items.map(({ recipient }) => recipient));
+      token = page.pagination.next;
+    } while (token);
+    expect(recipients).toEqual(['a', 'b', 'c'].map((name) => `${name}-logs@example.com`));
+    const { items } = await mailgun.logs.list({ ...query, pagination: { limit: 1 } });
+    expect(items).toMatchObject([
+      {
+        event: 'accepted',
+        recipient: 'c-logs@example.com',
+        '@timestamp': expect.any(Date),
+        domain: { name: DOMAIN },
+        tags: [tag],
+        'user-variables': '{"order":"17"}',
+      },
+    ]);
+    await expect(
+      mailgun.logs.list({ ...query, filter: { AND: filter.AND.slice(1) } }),
+    ).rejects.toMatchObject({
+      status: 400,
+      details: expect.stringMatching(/domain of the sender/),
+    });
+  });
+
   test('a page that we did not make does not exist', async () => {
     await expect(mailgun.events.get(DOMAIN, { page: 'e30' } as never)).rejects.toMatchObject({
       status: 404,
@@ -524,7 +571,12 @@ describe('suppressions', () => {
     await suppressions.create(DOMAIN, type, more as never);
     const first = await suppressions.list(DOMAIN, type, { limit: 2 });
     expect(addressesOf(first)).toEqual([`y-${type}@example.com`, `x-${type}@example.com`]);
-    const second = await suppressions.list(DOMAIN, type, { page: first.pages.next.page });
+    // The link has a limit too, and the client adds one.
+    const next = { page: first.pages.next.page, limit: 1 };
+    const second = await suppressions.list(DOMAIN, type, next);
+    await expect(suppressions.list(DOMAIN, type, { limit: 1001 })).rejects.toMatchObject({
+      details: 'limit: Must be an integer from 1 to 1000.',
+    });
     expect(addressesOf(second)).toEqual([entry.address]);
     const third = await suppressions.list(DOMAIN, type, { page: second.pages.next.page });
     expect(third.items).toEqual([]);

@@ -271,6 +271,28 @@ describe('mail', () => {
     });
   });
 
+  test('an unsubscribe group is a stream, and an inline image has the id of the types', async () => {
+    await app.call('POST', '/streams', { body: { key: '12345', purpose: 'subscription' } });
+    const id = await send({
+      ...MAIL,
+      html: '<img src="cid:logo">',
+      asm: { groupId: 12345 },
+      attachments: [
+        {
+          content: 'aGk=',
+          filename: 'logo.png',
+          type: 'image/png',
+          disposition: 'inline',
+          contentId: 'logo',
+        },
+      ],
+    });
+    expect((await app.call('GET', `/messages/${id}`)).json.stream).toBe('12345');
+    const raw = (await app.call('GET', `/messages/${id}/raw`)).text;
+    expect(raw).toMatch(/^List-Unsubscribe: /m);
+    expect(raw).toMatch(/^Content-ID: <logo>/im);
+  });
+
   test('sandbox mode validates every personalization and sends nothing', async () => {
     const count = await messageCount();
     const sandbox = { mailSettings: { sandboxMode: { enable: true } } };
@@ -498,7 +520,19 @@ describe('errors', () => {
   test.each<[string, object, string, RegExp]>([
     ['an invalid address', { to: 'nobody' }, 'personalizations.0.to.0.email', /@/],
     ['an invalid sender', { from: 'nobody' }, 'from.email', /@/],
-    ['an unsubscribe group', { asm: { groupId: 1 } }, 'asm', /groups are not supported/],
+    ['an unsubscribe group without a stream', { asm: { groupId: 1 } }, 'asm.group_id', /stream 1/],
+    [
+      'a choice of groups',
+      { asm: { groupId: 1, groupsToDisplay: [1] } },
+      'asm.groups_to_display',
+      /Leave groups_to_display out/,
+    ],
+    [
+      'a link to a page for unsubscribing',
+      { html: '<a href="<%asm_group_unsubscribe_raw_url%>">Leave</a>' },
+      'content.0.value',
+      /List-Unsubscribe/,
+    ],
     ['an IP pool', { ipPoolName: 'pool' }, 'ip_pool_name', /pools are not supported/],
     ['sections', { sections: { ':a': 'x' } }, 'sections', /Sections are not supported/],
     [

@@ -241,6 +241,45 @@ describe('messages of all outcomes', () => {
     expect(hours.resolution).toBe('hour');
     expect(addUp(hours.stats.map((one) => flatten(one)))['accepted.total']).toBe(9);
   });
+
+  test('Mailgun, as metrics', async () => {
+    const { metrics } = mailgunWith(app.testKey);
+    const counts = {
+      accepted_outgoing_count: 8,
+      delivered_smtp_count: 2,
+      permanent_failed_count: 6,
+      bounced_count: 3,
+      suppressed_bounces_count: 1,
+      opened_count: 1,
+      clicked_count: 2,
+      unique_clicked_count: 1,
+      complained_count: 1,
+    };
+    const rates = { opened_rate: '0.5000', clicked_rate: '1.0000', unsubscribed_rate: '0.0000' };
+    const query = {
+      duration: '1d',
+      dimensions: ['time'],
+      metrics: [...Object.keys(counts), ...Object.keys(rates)],
+      filter: {
+        AND: [{ attribute: 'domain', comparator: '=', values: [{ label: DOMAIN, value: DOMAIN }] }],
+      },
+      include_aggregates: true,
+    };
+    const found = await metrics.getAccount(query);
+    expect(found).toMatchObject({
+      resolution: 'day',
+      dimensions: ['time'],
+      aggregates: { metrics: { ...counts, ...rates } },
+      pagination: { total: found.items.length },
+    });
+    expect(found.items[0]?.dimensions).toEqual([
+      { dimension: 'time', value: toDate(found.start), display_value: toDate(found.start) },
+    ]);
+    const sums = addUp(found.items.map((item) => flatten(countsOf(item.metrics))));
+    expect(sums).toEqual(counts);
+    const total = await metrics.getAccount({ metrics: ['accepted_count'] });
+    expect(total.items).toEqual([{ dimensions: [], metrics: { accepted_count: 9 } }]);
+  });
 });
 
 describe('periods', () => {
@@ -383,6 +422,23 @@ describe('requests that cannot be answered are refused', () => {
         details: expect.stringMatching(message),
       });
     }
+    const { metrics } = mailgunWith(app.testKey);
+    const both = ['domain', 'tag'].map((attribute) => ({
+      attribute,
+      comparator: '=',
+      values: [{ value: 'x' }],
+    }));
+    for (const [query, message] of [
+      [{ metrics: ['sent_count'] }, /metrics\/0/],
+      [{ dimensions: ['country'] }, /dimensions\/0/],
+      [{ filter: { AND: both } }, /filter\/AND/],
+      [{ duration: '2000h' }, /at most 1500 hours/],
+    ] as const) {
+      await expect(metrics.getAccount(query as never)).rejects.toMatchObject({
+        status: 400,
+        details: expect.stringMatching(message),
+      });
+    }
     await expect(
       domains.domainTags.statistic(DOMAIN, 'receipt', { event: 'accepted' }),
     ).rejects.toMatchObject({ status: 404, details: expect.stringMatching(/not by both/) });
@@ -393,6 +449,16 @@ test('statistics need the right to read messages', async () => {
   const key = await app.newKey({ scopes: ['send:transactional'] });
   await expect(postmarkWith(key).getSentCounts()).rejects.toMatchObject({ statusCode: 401 });
 });
+
+/** Without rates, which are text. */
+function countsOf(metrics: object): object {
+  return Object.fromEntries(Object.entries(metrics).filter(([name]) => name.endsWith('_count')));
+}
+
+/** As Mailgun writes it. */
+function toDate(time: Date | null): string {
+  return (time as Date).toUTCString().replace('GMT', '+0000');
+}
 
 function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
