@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { describe, expect, it } from 'vitest';
 import { placeholderSpans } from '../engine/lexer.ts';
 import { renderComplete } from '../engine/try-render.ts';
