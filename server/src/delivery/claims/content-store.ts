@@ -1,7 +1,7 @@
 import type { Pool } from '../../db/connections/pool.ts';
 import type { MessageAttachmentsRow } from '../../db/schema/tables.ts';
 import { uuidRange } from '../../lib/ids.ts';
-import type { Attachment } from '../../mail/mime/compose.ts';
+import type { Attachment } from '../../mail/mime/attachment.ts';
 import type { ContentHead, MessageContent } from '../../messages/content/message-content.ts';
 import type { Message } from '../delivery.ts';
 
