@@ -29,7 +29,7 @@ interface ContentRow {
   attachments: number;
 }
 
-/** Decrypts the content of a message with secret values (messages/content/sealed-content.ts). */
+/** Decrypts the content of a message with secret values (messages/content/message-content.ts). */
 export type DecryptContent = (encrypted: Buffer) => Omit<MessageContent, 'attachments'> | undefined;
 
 /**
