@@ -121,7 +121,7 @@ export default {
       comment: 'Only db/ and *-store.ts talk to PostgreSQL.',
       severity: 'error',
       from: { path: '^server/src/', pathNot: ['^server/src/db/', '-store\\.ts$', TEST] },
-      to: { path: ['^pg$', 'node_modules/(@types/)?pg/', 'node_modules/kysely/'] },
+      to: { path: ['^pg$', 'node_modules/(@types/)?pg/'] },
     },
     {
       name: 'no-tests-in-source',

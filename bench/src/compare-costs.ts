@@ -110,7 +110,7 @@ async function measure(
 const IDLE_MICROS_A_SECOND = 100_000;
 
 /** Until all messages are delivered and their events counted, which may take longer. */
-export async function untilIdle(target: Target, sink: Sink): Promise<Taken> {
+async function untilIdle(target: Target, sink: Sink): Promise<Taken> {
   const taken = await settled(sink);
   for (let last = await usageOf(target); ; ) {
     await sleep(1_000);

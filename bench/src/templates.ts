@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { CompiledTemplate } from '../../server/src/templates/compile-template.ts';
 import { EMPTY_CONTENT } from '../../server/src/templates/content/stored-content.ts';
 import { RenderBudget } from '../../server/src/templates/template-engine.ts';

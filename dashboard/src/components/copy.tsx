@@ -7,7 +7,7 @@ import { Button, IconButton } from './button.tsx';
  * Copies text to the clipboard. The Clipboard API is unavailable over plain HTTP, so execCommand is
  * the fallback. Returns false if the browser allows neither.
  */
-export async function copyText(text: string): Promise<boolean> {
+async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

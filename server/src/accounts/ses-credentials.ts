@@ -20,7 +20,7 @@ import {
  */
 
 /** As many as AWS allows: the one in use, and the one that replaces it. */
-export const SES_CREDENTIALS_MAX = 2;
+const SES_CREDENTIALS_MAX = 2;
 
 export const SES_ENCRYPTION_PURPOSE = 'ses-credentials';
 

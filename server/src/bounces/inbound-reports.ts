@@ -12,6 +12,7 @@ import {
   isComplaintsAddress,
   parseReturnPath,
   parseUnsubscribeAddress,
+  type ReturnPath,
 } from '../mail/return-path-address.ts';
 import { recordBounces } from './record-bounces.ts';
 import { recordComplaint } from './record-complaint.ts';
@@ -73,7 +74,7 @@ export class InboundReports {
     address: string,
     { anyHost }: { anyHost: boolean },
   ): Promise<ReportAddress | undefined> {
-    const { pool, returnPathKey, bounceHost } = this.#parts;
+    const { returnPathKey, bounceHost } = this.#parts;
     const host = domainPart(address);
     const atBounceHost = host === bounceHost || anyHost;
     if (atBounceHost && isComplaintsAddress(address)) return { kind: 'complaints', anyHost };
@@ -81,9 +82,7 @@ export class InboundReports {
     const leaving = atBounceHost ? parseUnsubscribeAddress(address, returnPathKey) : undefined;
     const path = leaving ?? parseReturnPath(address, returnPathKey);
     if (!path) return undefined;
-    const sent = await findSentMessage(pool, path, host === bounceHost ? undefined : host, {
-      anyHost,
-    });
+    const sent = await this.#find(path, host, anyHost);
     return sent && { kind: leaving ? 'unsubscribe' : 'return_path', sent };
   }
 
@@ -153,14 +152,16 @@ export class InboundReports {
     returned: string,
     { anyHost }: { anyHost: boolean },
   ): Promise<SentMessage | undefined> {
-    const { pool, returnPathKey, bounceHost } = this.#parts;
-    for (const { host, ...path } of findReturnPaths(returned, returnPathKey)) {
-      const sent = await findSentMessage(pool, path, host === bounceHost ? undefined : host, {
-        anyHost,
-      });
+    for (const { host, ...path } of findReturnPaths(returned, this.#parts.returnPathKey)) {
+      const sent = await this.#find(path, host, anyHost);
       if (sent) return sent;
     }
     return undefined;
+  }
+
+  #find(path: ReturnPath, host: string, anyHost: boolean): Promise<SentMessage | undefined> {
+    const { pool, bounceHost } = this.#parts;
+    return findSentMessage(pool, path, host === bounceHost ? undefined : host, { anyHost });
   }
 
   #logOutcome({ messageId }: SentMessage, outcomes: readonly ReportOutcome[]): void {

@@ -2,8 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { assert } from '../lib/assert.ts';
 import { decodeId } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { type Change, intentOf, SERVER_LOG, toRow } from '../logs/audit-log.ts';
-import { deleteIntents, insertAuditEntries, insertIntents } from '../logs/audit-store.ts';
+import { type Change, intentOf, toRow } from '../logs/audit-log.ts';
+import {
+  deleteIntents,
+  insertAuditEntries,
+  insertIntents,
+  SERVER_LOG,
+} from '../logs/audit-store.ts';
 import { withoutSecrets } from '../logs/redact-request.ts';
 import type { CommandInput } from './command.ts';
 import type { DatabaseContext } from './command-context.ts';

@@ -38,7 +38,7 @@ export type ParsedContact =
   | { ok: false; errors: [FieldError, ...FieldError[]] };
 
 export const ATTRIBUTES_BYTES_MAX = 32 * 1024;
-export const ATTRIBUTE_NAME_CHARACTERS_MAX = 128;
+const ATTRIBUTE_NAME_CHARACTERS_MAX = 128;
 const ATTRIBUTES_DEPTH_MAX = 16;
 const ERRORS_MAX = 100;
 export const NAME_CHARACTERS_MAX = 255;

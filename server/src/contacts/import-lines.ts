@@ -49,7 +49,7 @@ export interface ReadLines {
 }
 
 /** Enough for 32 KiB of attributes with every quote doubled. */
-export const LINE_BYTES_MAX = 128 * 1024;
+const LINE_BYTES_MAX = 128 * 1024;
 
 export function readLines(
   format: ImportFormat,

@@ -1,6 +1,8 @@
 import { unreachable } from '../lib/assert.ts';
+import type { DnsAnswer } from '../mail/dns/answer.ts';
+import type { MxRecord } from '../mail/dns/dns-message.ts';
 import { normalizeDnsName } from '../mail/dns/dns-name.ts';
-import type { Answer, MxRecord, Resolver } from '../mail/dns/resolver.ts';
+import type { Resolver } from '../mail/dns/resolver.ts';
 import { checkDkim } from './check-dkim.ts';
 import { checkDmarc } from './check-dmarc.ts';
 import {
@@ -24,8 +26,6 @@ import { type DomainRecord, OWNERSHIP_PREFIX } from './dns-records.ts';
  * Lookups bypass the cache, because the owner may just have changed the records. A failed lookup
  * says nothing about the record.
  */
-
-export type { Mistake, MistakeCode, RecordStatus } from './check-result.ts';
 
 export interface CheckedRecord extends DomainRecord {
   status: RecordStatus;
@@ -327,7 +327,7 @@ function candidateZones(name: string, zonesMax = ZONES_MAX): string[] {
 
 async function findConflictingCname(record: DomainRecord, resolver: Resolver): Promise<Mistake[]> {
   if (record.type === 'CNAME') return [];
-  const answer: Answer<'CNAME'> = await resolver.lookup('CNAME', record.name, { fresh: true });
+  const answer: DnsAnswer<'CNAME'> = await resolver.lookup('CNAME', record.name, { fresh: true });
   if (answer.kind !== 'found') return [];
   const detail = `The name is a CNAME of ${answer.records[0]}, which hides all other records at this name. Remove the CNAME.`;
   return [{ code: 'cname_in_the_way', detail }];

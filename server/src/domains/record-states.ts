@@ -1,4 +1,5 @@
-import type { CheckedRecord, Mistake, RecordStatus } from './check-records.ts';
+import type { CheckedRecord } from './check-records.ts';
+import type { Mistake, RecordStatus } from './check-result.ts';
 import { type DomainRecord, recordsToPublish } from './dns-records.ts';
 import type { Domain, DomainKey, KeySlot, KnownStatus, MailHosts, RecordCheck } from './domain.ts';
 

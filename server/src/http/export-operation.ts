@@ -13,7 +13,7 @@ import type { LargeResponseLimiter } from './server/large-response-limiter.ts';
  * or refuses is left out or refused here.
  */
 
-export const EXPORT_FORMATS = ['ndjson', 'csv'] as const;
+const EXPORT_FORMATS = ['ndjson', 'csv'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 const MEDIA_TYPES: Record<ExportFormat, string> = {

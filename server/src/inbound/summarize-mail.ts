@@ -18,10 +18,10 @@ const ADDRESS_CHARS_MAX = 320;
 const FILENAME_CHARS_MAX = 300;
 const MESSAGE_ID_CHARS_MAX = 500;
 /** Of To, Cc and Reply-To each. */
-export const ADDRESSES_MAX = 100;
-export const ATTACHMENTS_MAX = 100;
+const ADDRESSES_MAX = 100;
+const ATTACHMENTS_MAX = 100;
 /** The last ones are the nearest. */
-export const REFERENCES_MAX = 50;
+const REFERENCES_MAX = 50;
 
 export function summarizeMail(mail: ParsedMail): MailSummary {
   const [sender] = mail.from.flat().slice(0, 1).map(toMailbox);
@@ -72,7 +72,7 @@ export function addressesOf(
 }
 
 /** Also for what is not a valid address. */
-export function addressKey(address: string): string {
+function addressKey(address: string): string {
   const parsed = parseMailbox(address);
   return parsed.ok ? parsed.mailbox.key : cleanText(address, ADDRESS_CHARS_MAX).toLowerCase();
 }

@@ -42,8 +42,6 @@ export interface Change {
   details: object;
 }
 
-export { SERVER_LOG } from './audit-store.ts';
-
 const USER_AGENT_CHARS_MAX = 200;
 const TARGET_CHARS_MAX = 200;
 

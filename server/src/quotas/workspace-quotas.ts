@@ -21,7 +21,7 @@ import {
 /** Longer than a month, which usage refers to. */
 const LEASES_KEPT_MS = 40 * 24 * 60 * 60 * 1000;
 /** Counting more contacts would take too long, and no quota is that large. */
-export const CONTACTS_COUNTED_MAX = 10_000_000;
+const CONTACTS_COUNTED_MAX = 10_000_000;
 const COUNTS_KEPT_MAX = 10_000;
 const COUNTS_KEPT_MS = 60_000;
 

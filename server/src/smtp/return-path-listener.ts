@@ -70,7 +70,7 @@ export interface ReturnPathLimits extends SessionTimeouts {
   memoryBytesMax: number;
 }
 
-export const RETURN_PATH_LIMITS: ReturnPathLimits = {
+const RETURN_PATH_LIMITS: ReturnPathLimits = {
   handshakeMs: 20_000,
   dataMs: 300_000,
   sessionMs: 900_000,

@@ -8,7 +8,7 @@ export const ALL_DIMENSIONS = ['all', ...DIMENSIONS] as const satisfies readonly
  * The counts of a value by counter. Searched one by one: there are few, and with thousands of workspaces in
  * a batch, Maps of two counters each were most of what counting took.
  */
-export class Sums {
+class Sums {
   readonly #counters: string[] = [];
   readonly #counts: number[] = [];
 

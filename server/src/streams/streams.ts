@@ -163,7 +163,7 @@ export interface StreamReference {
   pointer: string;
 }
 
-export function unknownStream({ key, pointer }: StreamReference): FieldError {
+function unknownStream({ key, pointer }: StreamReference): FieldError {
   return { pointer, code: 'stream_not_found', detail: `The workspace has no stream ${key}.` };
 }
 

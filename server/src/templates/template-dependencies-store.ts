@@ -22,7 +22,7 @@ export interface TemplatePart {
 }
 
 /** Far more than an email needs. Every part may be large, and a send holds all of them in memory. */
-export const PARTS_MAX = 100;
+const PARTS_MAX = 100;
 export const PARTS_BYTES_MAX = 24 * 1024 * 1024;
 
 export interface TemplatePartsQuery {

@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { describe, expect, it } from 'vitest';
 import { renderComplete, tryRender } from './engine/try-render.ts';
 import { type OutputFormat, parseContent } from './template-engine.ts';

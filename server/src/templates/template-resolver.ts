@@ -1,4 +1,4 @@
-import { type FieldError, RefusedError } from '../lib/refused-error.ts';
+import type { FieldError } from '../lib/refused-error.ts';
 import type { Mask } from './content/redact.ts';
 import type { ResolvedSources } from './content/stored-content.ts';
 import type { RenderOptions, TemplateData } from './template-engine.ts';
@@ -61,10 +61,3 @@ export interface RenderedTemplate {
   /** Null: generated from html. */
   text: string | null;
 }
-
-/** A resolver without stored templates. */
-export const noTemplates: TemplateResolver = {
-  resolve: (_workspace, ref) => {
-    throw new RefusedError('template_not_found', `There is no template "${ref.key}".`);
-  },
-};

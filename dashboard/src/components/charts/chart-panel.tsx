@@ -104,7 +104,7 @@ function ViewButton({
   );
 }
 
-export function Swatch({ color }: { color: string }) {
+function Swatch({ color }: { color: string }) {
   return (
     <svg viewBox="0 0 8 8" className="size-2 shrink-0" aria-hidden>
       <rect width="8" height="8" rx="2" fill={`var(${color})`} />

@@ -44,7 +44,7 @@ const DESCRIPTIONS: Record<EventType, string> = {
   'audit.recorded': 'Change by a member, API key or the command line',
 };
 
-export const EVENT_TYPES = Object.keys(DESCRIPTIONS) as EventType[];
+const EVENT_TYPES = Object.keys(DESCRIPTIONS) as EventType[];
 
 export function describeEventType(type: string): string {
   return (DESCRIPTIONS as Record<string, string>)[type] ?? '';

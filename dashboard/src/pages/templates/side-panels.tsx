@@ -185,7 +185,7 @@ function keyOf({ code, field, line, column }: Finding): string {
   return `${code} ${field} ${line}:${column}`;
 }
 
-export function FindingLine({ finding, bad }: { finding: Finding; bad?: boolean }) {
+function FindingLine({ finding, bad }: { finding: Finding; bad?: boolean }) {
   const Icon = bad ? CircleX : TriangleAlert;
   return (
     <li className="flex gap-2.5 rounded-lg border border-line px-3 py-2 text-sm">

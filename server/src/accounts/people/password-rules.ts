@@ -5,8 +5,8 @@
  * 5.1.1.2).
  */
 
-export const PASSWORD_LENGTH_MIN = 10;
-export const PASSWORD_LENGTH_MAX = 256;
+const PASSWORD_LENGTH_MIN = 10;
+const PASSWORD_LENGTH_MAX = 256;
 
 /** Why the password is weak; undefined when it is acceptable. */
 export function passwordWeakness(

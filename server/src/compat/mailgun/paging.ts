@@ -2,14 +2,6 @@ import { Type } from 'typebox';
 import { invalidFields } from '../../lib/refused-error.ts';
 import { type CompatProvider, prefixOf } from '../compat-provider.ts';
 
-/** The links of a list. Clients follow them, or take the last part of the path or the query. */
-export interface Paging {
-  first: string;
-  last: string;
-  next: string;
-  previous: string;
-}
-
 export function pageUrl(baseUrl: string, path: string, query: Record<string, string> = {}): string {
   const url = new URL(`${prefixOf(MAILGUN)}${path}`, baseUrl);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);

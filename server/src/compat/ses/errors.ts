@@ -49,7 +49,7 @@ const ERRORS: Partial<Record<ProblemCode, AwsError>> = {
 /** Where client libraries look for it. */
 export const REQUEST_ID_HEADER = 'x-amzn-requestid';
 
-export function awsErrorOf(code: string): AwsError {
+function awsErrorOf(code: string): AwsError {
   return ERRORS[code as ProblemCode] ?? BAD_REQUEST;
 }
 

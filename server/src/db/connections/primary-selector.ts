@@ -29,7 +29,7 @@ export function primarySelector(
  * host, connections to the other hosts are closed, because a machine that vanished would keep each of
  * them waiting until its timeout.
  */
-export class PrimarySelector {
+class PrimarySelector {
   readonly #hosts: DatabaseHosts;
   readonly #log: Log;
   readonly #role: DatabaseRole;

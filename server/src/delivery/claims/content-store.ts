@@ -1,7 +1,7 @@
 import type { Pool } from '../../db/connections/pool.ts';
 import type { MessageAttachmentsRow } from '../../db/schema/tables.ts';
 import { uuidRange } from '../../lib/ids.ts';
-import type { Attachment } from '../../mail/mime/compose.ts';
+import type { Attachment } from '../../mail/mime/attachment.ts';
 import type { ContentHead, MessageContent } from '../../messages/content/message-content.ts';
 import type { Message } from '../delivery.ts';
 
@@ -29,7 +29,7 @@ interface ContentRow {
   attachments: number;
 }
 
-/** Decrypts the content of a message with secret values (messages/content/sealed-content.ts). */
+/** Decrypts the content of a message with secret values (messages/content/message-content.ts). */
 export type DecryptContent = (encrypted: Buffer) => Omit<MessageContent, 'attachments'> | undefined;
 
 /**

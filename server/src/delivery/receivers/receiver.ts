@@ -127,7 +127,7 @@ export class Receiver {
 }
 
 /** A limit that can also be blocked for a while, by a pause or by a rate. */
-export class ReceiverLimit extends ConcurrencyLimit {
+class ReceiverLimit extends ConcurrencyLimit {
   readonly #clock: Clock;
   readonly #onCapacity: () => void;
   readonly #spacingMs: number;

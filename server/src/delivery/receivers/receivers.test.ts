@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ManualClock } from '../../lib/time/manual-clock.ts';
-import type { TlsaRecord } from '../../mail/dns/resolver.ts';
+import type { TlsaRecord } from '../../mail/dns/dns-message.ts';
 import type { SmtpTarget } from '../../mail/smtp-client/open-connection.ts';
 import { ReceiverBusyError, Receivers } from './receivers.ts';
 import { createShaping } from './shaping.ts';

@@ -2,8 +2,6 @@
  * Reads the OpenAPI document for the documentation: operations in order, with references resolved.
  */
 
-export type Json = Record<string, unknown>;
-
 export interface ApiSchema {
   $ref?: string;
   type?: string;

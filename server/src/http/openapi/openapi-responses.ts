@@ -176,7 +176,7 @@ function pascalCase(code: string): string {
 }
 
 /** Returns every problem an operation can return: its own, and those that its spec implies. */
-export function problemCodesOf(spec: Spec): ProblemCode[] {
+function problemCodesOf(spec: Spec): ProblemCode[] {
   const codes = new Set<ProblemCode>(spec.problems ?? []);
   if (spec.scope !== 'public') {
     for (const code of API_KEY_PROBLEMS) codes.add(code);

@@ -44,3 +44,10 @@ export interface RenderedProblem {
   mediaType: string;
   body: string;
 }
+
+/** An operation of a surface and what its requests need. It exists once, not for each request. */
+export interface Route<Dependencies> {
+  readonly deps: Dependencies;
+  readonly surface: ApiSurface;
+  readonly spec: Operation['spec'];
+}

@@ -1,7 +1,8 @@
 import { limitOf } from '../../accounts/people/session-store.ts';
 import { decodeId, encodeId } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
-import { type AuditLog, type Change, SERVER_LOG } from '../../logs/audit-log.ts';
+import type { AuditLog, Change } from '../../logs/audit-log.ts';
+import { SERVER_LOG } from '../../logs/audit-store.ts';
 import { withoutSecrets } from '../../logs/redact-request.ts';
 import type { AnyRequest, Operation, OperationResponse } from '../operation.ts';
 

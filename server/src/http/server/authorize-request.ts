@@ -18,7 +18,7 @@ import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { Operation } from '../operation.ts';
 import { pathNotFound } from '../problems/problem-details.ts';
 import { type Limited, rateLimitHeader } from '../rate-limit-header.ts';
-import type { ApiSurface } from './api-surface.ts';
+import type { Route } from './api-surface.ts';
 import { bearerToken } from './bearer-token.ts';
 import { rejectCrossSite } from './csrf.ts';
 import type { SessionCookie } from './session-cookie.ts';
@@ -47,12 +47,12 @@ declare module 'fastify' {
   }
 }
 
+export type AuthorizedRoute = Route<AuthorizationDependencies>;
+
 type Spec = Operation['spec'];
 
 export function authorizeRequest(
-  deps: AuthorizationDependencies,
-  surface: ApiSurface,
-  spec: Spec,
+  route: AuthorizedRoute,
   request: FastifyRequest,
   reply: FastifyReply,
   done: (error?: Error) => void,
@@ -60,7 +60,7 @@ export function authorizeRequest(
   reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');
   try {
-    const pending = authorize(deps, surface, spec, request, reply);
+    const pending = authorize(route, request, reply);
     if (pending) pending.then(() => done(), done);
     else done();
   } catch (error) {
@@ -74,26 +74,24 @@ export function authorizeRequest(
  * memory.
  */
 export function reauthorizeRequest(
-  deps: AuthorizationDependencies,
-  surface: ApiSurface,
-  spec: Spec,
+  route: AuthorizedRoute,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> | undefined {
+  const { surface, spec } = route;
   if (!spec.body || spec.isAnonymous?.(request.headers)) return undefined;
   // A signed request was authorized after its body.
   if (surface.beforeSignedBody) return undefined;
-  return authorize(deps, surface, spec, request, reply);
+  return authorize(route, request, reply);
 }
 
 /** Returns no promise when the API key is cached, because every send takes this path. */
 function authorize(
-  deps: AuthorizationDependencies,
-  surface: ApiSurface,
-  spec: Spec,
+  route: AuthorizedRoute,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> | undefined {
+  const { deps, surface, spec } = route;
   for (const name in request.params as object) {
     if ((request.params as Record<string, string>)[name] !== '') continue;
     throw pathNotFound();
@@ -112,10 +110,10 @@ function authorize(
   const { authorization = '', cookie } = request.headers;
   if (surface.acceptsSessions && authorization === '') {
     const token = deps.cookie.read(cookie);
-    if (token !== undefined) return authorizeSession(deps, spec, token, request, reply);
+    if (token !== undefined) return authorizeSession(route, token, request, reply);
   }
   const caller = surface.authenticate(request);
-  const authorized = (known: Caller) => authorizeApiKey(deps, surface, spec, known, request, reply);
+  const authorized = (known: Caller) => authorizeApiKey(route, known, request, reply);
   return caller instanceof Promise ? caller.then(authorized) : authorized(caller);
 }
 
@@ -139,13 +137,12 @@ function isSafe(spec: Spec): boolean {
 }
 
 function authorizeApiKey(
-  deps: AuthorizationDependencies,
-  surface: ApiSurface,
-  spec: Spec,
+  route: AuthorizedRoute,
   caller: Caller,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> | undefined {
+  const { deps, surface, spec } = route;
   const isFirstCheck = request.caller === null;
   request.caller = caller;
   if (isFirstCheck) {
@@ -167,7 +164,7 @@ function authorizeApiKey(
         // No client would read the answer and know that the message was accepted.
         if (request.raw.socket.destroyed) throw refusal;
         // The key may have been revoked in the meantime.
-        return authorize(deps, surface, spec, request, reply);
+        return authorize(route, request, reply);
       });
     }
   }
@@ -197,8 +194,7 @@ export function requireScope(spec: Spec, caller: Caller): void {
 }
 
 async function authorizeSession(
-  deps: AuthorizationDependencies,
-  spec: Spec,
+  { deps, spec }: AuthorizedRoute,
   token: string,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -2,12 +2,12 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { newId } from '../../lib/ids.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { AuditLog } from '../../logs/audit-log.ts';
-import type { Idempotency } from '../../messages/accept/idempotency.ts';
+import type { Idempotency, IdempotencyRequest } from '../../messages/accept/idempotency.ts';
 import type { HttpMetrics } from '../observability/http-metrics.ts';
 import type { Operation, OperationResponse } from '../operation.ts';
 import { parseQuery } from '../validation/query-string.ts';
 import { AllowedMethods, routeOf, supportsHead } from './allowed-methods.ts';
-import type { ApiSurface } from './api-surface.ts';
+import type { Route } from './api-surface.ts';
 import { handleAudited, isAudited } from './audit-operation.ts';
 import {
   type AuthorizationDependencies,
@@ -169,7 +169,10 @@ function registerOperations(server: FastifyInstance, deps: HttpServerDependencie
   for (const [format, group] of byFormat) {
     void server.register(async (scope) => {
       addBodyParsers(scope, deps, format);
-      for (const { surface, operation } of group) addRoute(scope, deps, surface, operation);
+      for (const { surface, operation } of group) {
+        const { spec } = operation;
+        addRoute(scope, { deps, surface, spec, operation, checks: validatorsOf(operation) });
+      }
     });
   }
 }
@@ -187,14 +190,13 @@ function rejectShadowedMethods(
   }
 }
 
-function addRoute(
-  scope: FastifyInstance,
-  deps: HttpServerDependencies,
-  surface: ApiSurface,
-  operation: Operation,
-): void {
-  const { spec } = operation;
-  const checks = validatorsOf(operation);
+interface ServerRoute extends Route<HttpServerDependencies> {
+  operation: Operation;
+  checks: OperationValidators;
+}
+
+function addRoute(scope: FastifyInstance, route: ServerRoute): void {
+  const { deps, surface, spec } = route;
   const recordMetrics = deps.metrics.operation(spec.id);
   const changesNothing = spec.method === 'GET' || spec.notAudited === 'changes nothing';
   scope.route({
@@ -210,34 +212,24 @@ function addRoute(
       if (!spec.body) delete request.headers['content-type'];
       else if (spec.acceptsForms) detachFormParameters(request);
       const authorize = surface.beforeSignedBody ? authorizeSignedRequest : authorizeRequest;
-      authorize(deps, surface, spec, request, reply, done);
+      authorize(route, request, reply, done);
     },
     // Returns nothing: Fastify would await a returned reply like a promise on every request.
-    handler: (request, reply) =>
-      void handleRequest(deps, surface, operation, checks, request, reply),
+    handler: (request, reply) => void handleRequest(route, request, reply),
   });
 }
 
 async function handleRequest(
-  deps: HttpServerDependencies,
-  surface: ApiSurface,
-  operation: Operation,
-  checks: OperationValidators,
+  route: ServerRoute,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
+  const { deps, spec } = route;
   try {
     // A raw body has not been read yet; the operation reauthorizes after reading it.
-    const { spec } = operation;
-    const again = spec.rawBody
-      ? undefined
-      : reauthorizeRequest(deps, surface, spec, request, reply);
+    const again = spec.rawBody ? undefined : reauthorizeRequest(route, request, reply);
     if (again) await again;
-    sendResponse(
-      reply,
-      await run(deps, surface, operation, checks, request, reply),
-      operation.spec.location,
-    );
+    sendResponse(reply, await run(route, request, reply), spec.location);
     recordRequest(deps.requestLog, request, reply);
     if (spec.method !== 'GET' && !spec.isAnonymous?.(request.headers)) {
       deps.outage.stored();
@@ -259,14 +251,11 @@ function releaseBody({ receivedBody }: FastifyRequest, { raw }: FastifyReply): v
 }
 
 function run(
-  deps: HttpServerDependencies,
-  surface: ApiSurface,
-  operation: Operation,
-  checks: OperationValidators,
+  route: ServerRoute,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<OperationResponse> | OperationResponse {
-  const { spec } = operation;
+  const { spec, checks } = route;
   checks.query.check(request.query);
   if (spec.body && !spec.rawBody) {
     if (request.body === undefined && !checks.bodyOptional()) {
@@ -275,39 +264,33 @@ function run(
     if (request.body === undefined) request.body = {};
     checks.body?.check(request.body, request.caller ?? undefined, request.textErrors ?? []);
   }
-  const context = new RequestContext(deps, surface, spec, request, reply);
-  if (context.idempotency && !spec.handlesIdempotency) {
-    return runIdempotently(deps, surface, operation, context);
-  }
-  return handle(deps, surface, operation, context);
+  const context = new RequestContext(route, request, reply);
+  const { idempotency } = context;
+  return idempotency && !spec.handlesIdempotency
+    ? runIdempotently(route, context, idempotency)
+    : handle(route, context);
 }
 
 /** Operations of other surfaces call ours, which are recorded then. */
 function handle(
-  { surfaces, auditLog }: HttpServerDependencies,
-  surface: ApiSurface,
-  operation: Operation,
+  { deps, surface, operation }: ServerRoute,
   context: RequestContext,
 ): Promise<OperationResponse> | OperationResponse {
-  const isRecorded = surface === surfaces[0] && isAudited(operation.spec);
-  return isRecorded ? handleAudited(auditLog, operation, context) : operation.handle(context);
+  const isRecorded = surface === deps.surfaces[0] && isAudited(operation.spec);
+  return isRecorded ? handleAudited(deps.auditLog, operation, context) : operation.handle(context);
 }
 
 async function runIdempotently(
-  deps: HttpServerDependencies,
-  surface: ApiSurface,
-  operation: Operation,
+  route: ServerRoute,
   context: RequestContext,
+  idempotency: IdempotencyRequest,
 ): Promise<OperationResponse> {
   let first: OperationResponse | undefined;
-  const { result, replayed } = await deps.idempotency.once(
-    context.idempotency as never,
-    async () => {
-      first = await handle(deps, surface, operation, context);
-      const { status, body } = first;
-      return JSON.stringify({ status, body: body === undefined ? null : JSON.stringify(body) });
-    },
-  );
+  const { result, replayed } = await route.deps.idempotency.once(idempotency, async () => {
+    first = await handle(route, context);
+    const { status, body } = first;
+    return JSON.stringify({ status, body: body === undefined ? null : JSON.stringify(body) });
+  });
   if (first && !replayed) return first;
   const { status, body } = JSON.parse(result) as { status: number; body: string | null };
   return {

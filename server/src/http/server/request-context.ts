@@ -3,9 +3,13 @@ import type { Caller } from '../../accounts/caller.ts';
 import type { OperatorCaller } from '../../accounts/operator-keys.ts';
 import type { SignedInPerson } from '../../accounts/people/sessions.ts';
 import type { Idempotency, IdempotencyRequest } from '../../messages/accept/idempotency.ts';
-import type { Operation, OperationRequest } from '../operation.ts';
-import type { ApiSurface } from './api-surface.ts';
-import { type AuthorizationDependencies, reauthorizeRequest } from './authorize-request.ts';
+import type { OperationRequest } from '../operation.ts';
+import type { Route } from './api-surface.ts';
+import {
+  type AuthorizationDependencies,
+  type AuthorizedRoute,
+  reauthorizeRequest,
+} from './authorize-request.ts';
 import { type ClientInfo, clientInfoOf } from './client-info.ts';
 import { readIdempotencyKey } from './idempotency-key.ts';
 import { readIfMatch } from './if-match.ts';
@@ -32,20 +36,17 @@ export class RequestContext implements OperationRequest<unknown, unknown, unknow
   readonly lastEventId: string | undefined;
   accountId: string | undefined;
   innerCalls: number;
-  readonly #deps: AuthorizationDependencies;
-  readonly #surface: ApiSurface;
-  readonly #spec: Operation['spec'];
+  readonly #route: AuthorizedRoute;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
   #signal: AbortSignal | undefined;
 
   constructor(
-    deps: RequestContextDependencies,
-    surface: ApiSurface,
-    spec: Operation['spec'],
+    route: Route<RequestContextDependencies>,
     request: FastifyRequest,
     reply: FastifyReply,
   ) {
+    const { deps, spec } = route;
     this.caller = request.caller as Caller;
     this.operator = request.operator as OperatorCaller;
     this.signedIn = request.signedIn as SignedInPerson;
@@ -60,15 +61,13 @@ export class RequestContext implements OperationRequest<unknown, unknown, unknow
     this.lastEventId = request.headers['last-event-id'] as string | undefined;
     this.accountId = undefined;
     this.innerCalls = 0;
-    this.#deps = deps;
-    this.#surface = surface;
-    this.#spec = spec;
+    this.#route = route;
     this.#request = request;
     this.#reply = reply;
   }
 
   async reauthorize(): Promise<void> {
-    await reauthorizeRequest(this.#deps, this.#surface, this.#spec, this.#request, this.#reply);
+    await reauthorizeRequest(this.#route, this.#request, this.#reply);
   }
 
   header(name: string): string | undefined {
@@ -81,7 +80,7 @@ export class RequestContext implements OperationRequest<unknown, unknown, unknow
   }
 
   get client(): ClientInfo {
-    return clientInfoOf(this.#request, this.#deps.cookie);
+    return clientInfoOf(this.#request, this.#route.deps.cookie);
   }
 
   get ifMatch(): readonly string[] | undefined {

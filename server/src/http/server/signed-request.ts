@@ -2,8 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { MemoryBudget } from '../../lib/memory/memory-budget.ts';
 import { clientNetwork } from '../../lib/net/client-network.ts';
 import { eventLoopTurns } from '../../lib/scheduling/turns.ts';
-import type { Operation } from '../operation.ts';
-import type { ApiSurface } from './api-surface.ts';
+import type { Route } from './api-surface.ts';
 import { type AuthorizationDependencies, authorizeRequest } from './authorize-request.ts';
 import { readBody } from './read-body.ts';
 
@@ -13,14 +12,13 @@ import { readBody } from './read-body.ts';
  * that of another workspace, and the request does not count against the rate limit.
  */
 export function authorizeSignedRequest(
-  deps: AuthorizationDependencies & { bodyBytesMax: number; bodyMemory: MemoryBudget },
-  surface: ApiSurface,
-  spec: Operation['spec'],
+  route: Route<AuthorizationDependencies & { bodyBytesMax: number; bodyMemory: MemoryBudget }>,
   request: FastifyRequest,
   reply: FastifyReply,
   done: (error?: Error) => void,
 ): void {
-  const authorize = (): void => authorizeRequest(deps, surface, spec, request, reply, done);
+  const { deps, surface, spec } = route;
+  const authorize = (): void => authorizeRequest(route, request, reply, done);
   if (spec.scope === 'public') {
     authorize();
     return;

@@ -1,4 +1,5 @@
-import type { MxRecord, Resolver } from '../dns/resolver.ts';
+import type { MxRecord } from '../dns/dns-message.ts';
+import type { Resolver } from '../dns/resolver.ts';
 
 /** Resolves as node:dns does, which is the interface of mailauth. */
 export type MailauthResolver = (name: string, type: string) => Promise<unknown[]>;

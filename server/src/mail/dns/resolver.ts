@@ -15,9 +15,6 @@ import { createQueryServer, type DnsServer } from './query-server.ts';
  * in limited memory, and identical concurrent lookups share one query.
  */
 
-export type { DnsAnswer as Answer } from './answer.ts';
-export type { MxRecord, RecordData, RecordType, TlsaRecord } from './dns-message.ts';
-
 export interface Resolver {
   lookup<T extends RecordType>(
     type: T,

@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
 import { type NamedMailbox, parseMailbox } from '../address.ts';
-import { type Attachment, compose, needsSmtpUtf8, type OutgoingMail } from './compose.ts';
+import type { Attachment } from './attachment.ts';
+import { compose, needsSmtpUtf8, type OutgoingMail } from './compose.ts';
 
 function mailbox(email: string, name?: string): NamedMailbox {
   const parsed = parseMailbox(email);

@@ -17,8 +17,6 @@ import {
   writeSevenBit,
 } from './transfer-encoding.ts';
 
-export type { Attachment } from './attachment.ts';
-
 /**
  * Serializes a message (RFC 5322, RFC 2045 to 2047). Takes checked addresses, texts and
  * attachments; returns the mail with CRLF line endings and no line longer than 998 octets. The same

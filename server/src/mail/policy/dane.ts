@@ -1,4 +1,5 @@
-import type { Resolver, TlsaRecord } from '../dns/resolver.ts';
+import type { TlsaRecord } from '../dns/dns-message.ts';
+import type { Resolver } from '../dns/resolver.ts';
 import type { MxHost } from './mx.ts';
 
 /**

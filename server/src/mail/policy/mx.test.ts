@@ -2,7 +2,8 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { type Script, startDnsServer } from '../../../test/harness/smtp/dns-server.ts';
 import { systemClock } from '../../lib/time/clock.ts';
-import { type Answer, createResolver, type Resolver } from '../dns/resolver.ts';
+import type { DnsAnswer } from '../dns/answer.ts';
+import { createResolver, type Resolver } from '../dns/resolver.ts';
 import { type MxRoute, type RouteSettings, resolveRoute } from './mx.ts';
 
 // Goal: every form of a domain's DNS leads to the route that the RFCs require. Method: the real
@@ -274,7 +275,7 @@ describe('DNSSEC', () => {
   });
 
   test('of a host requires both of its address families', async () => {
-    const answers: Record<string, Answer> = {
+    const answers: Record<string, DnsAnswer> = {
       MX: found([{ preference: 10, host: 'mx.test' }], true),
       A: found(['192.0.2.1'], true),
       AAAA: found(['2001:db8::1'], false),
@@ -293,8 +294,8 @@ describe('DNSSEC', () => {
 });
 
 function found(
-  records: Extract<Answer, { kind: 'found' }>['records'],
+  records: Extract<DnsAnswer, { kind: 'found' }>['records'],
   authenticated: boolean,
-): Answer {
+): DnsAnswer {
   return { kind: 'found', records, canonical: 'mx.test', authenticated };
 }

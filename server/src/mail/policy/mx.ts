@@ -1,6 +1,8 @@
 import { isIPv6 } from 'node:net';
+import type { DnsAnswer } from '../dns/answer.ts';
+import type { MxRecord } from '../dns/dns-message.ts';
 import { looksLikeIp, normalizeDnsName } from '../dns/dns-name.ts';
-import type { Answer, MxRecord, Resolver } from '../dns/resolver.ts';
+import type { Resolver } from '../dns/resolver.ts';
 
 /**
  * Resolves the mail hosts of a receiving domain, in the order to try them (RFC 5321 section 5.1).
@@ -180,7 +182,7 @@ async function lookUpHost(
   };
 }
 
-function recordsOf(answer: Answer<'A'> | Answer<'AAAA'>): readonly string[] {
+function recordsOf(answer: DnsAnswer<'A'> | DnsAnswer<'AAAA'>): readonly string[] {
   return answer.kind === 'found' ? answer.records : [];
 }
 

@@ -1,6 +1,6 @@
 import type { Mode } from '../../accounts/tenant-scope.ts';
 import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-error.ts';
-import type { Attachment } from '../../mail/mime/compose.ts';
+import type { Attachment } from '../../mail/mime/attachment.ts';
 import { FieldErrors } from './field-errors.ts';
 import { type Envelope, parseEnvelope } from './parse-envelope.ts';
 import {

@@ -77,9 +77,10 @@ export class SubmissionWriter {
     this.#unconfirmed = new UnconfirmedLeases(parts.pool, parts.clock);
     this.#small = this.#createWriters();
     this.#large = this.#createWriters();
-    this.#groups = [this.#small, this.#large].flatMap(
-      ({ optimistic: usual, checked: lookedUp }) => [usual, lookedUp],
-    );
+    this.#groups = [this.#small, this.#large].flatMap(({ optimistic, checked }) => [
+      optimistic,
+      checked,
+    ]);
   }
 
   /** Resolves when the commit of the submission has ended. `bytes` is the size of its messages. */

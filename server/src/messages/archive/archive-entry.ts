@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
-import type { Attachment } from '../../mail/mime/compose.ts';
+import type { Attachment } from '../../mail/mime/attachment.ts';
 import type { MessageContent } from '../content/message-content.ts';
 
 /**

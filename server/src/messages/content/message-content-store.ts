@@ -7,7 +7,7 @@ import type {
   MessagesRow,
 } from '../../db/schema/tables.ts';
 import { selectList } from '../../db/statements/select-list.ts';
-import type { Attachment } from '../../mail/mime/compose.ts';
+import type { Attachment } from '../../mail/mime/attachment.ts';
 import { lockThenChange } from '../../queue/lease-store.ts';
 import type { ContentHead, MessageContent } from './message-content.ts';
 

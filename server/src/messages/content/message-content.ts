@@ -3,7 +3,8 @@ import type { Encryptor } from '../../lib/crypto/encryption.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { type NamedMailbox, parseMailbox } from '../../mail/address.ts';
 import { textPartOf } from '../../mail/html/html-to-text.ts';
-import type { Attachment, OutgoingMail } from '../../mail/mime/compose.ts';
+import type { Attachment } from '../../mail/mime/attachment.ts';
+import type { OutgoingMail } from '../../mail/mime/compose.ts';
 import { isMessageId } from '../../mail/mime/header.ts';
 
 /** An address as stored with the content. It was parsed when the message was accepted. */

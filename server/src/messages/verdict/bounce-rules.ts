@@ -66,7 +66,7 @@ export const SUPPRESSING_REASONS: ReadonlySet<BounceReason> = new Set([
 ]);
 
 /** Before RCPT the receiver does not know the recipient, so it cannot mean them. */
-export const RECIPIENT_STAGES: readonly SmtpStage[] = ['rcpt', 'data', 'body'];
+const RECIPIENT_STAGES: readonly SmtpStage[] = ['rcpt', 'data', 'body'];
 
 export function compileRule(rule: BounceRule): CompiledRule {
   const text = compilePatterns(rule.text);

@@ -52,7 +52,7 @@ export interface SubmissionLimits extends SessionTimeouts {
   isLocal: (ip: string) => boolean;
 }
 
-export const SUBMISSION_LIMITS: SubmissionLimits = {
+const SUBMISSION_LIMITS: SubmissionLimits = {
   handshakeMs: 20_000,
   authMs: 60_000,
   dataMs: 600_000,

@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { describe, expect, it } from 'vitest';
 import { parseContent } from '../template-engine.ts';
 import { type CheckOptions, checkContent } from './check-content.ts';

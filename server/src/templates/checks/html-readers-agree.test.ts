@@ -68,7 +68,7 @@ const READERS: Record<string, (element: string) => { inside: boolean; after: boo
     return { inside: !html.includes(INSIDE), after: !html.includes(AFTER) };
   },
   'CSS inliner': (element) => {
-    const { html } = inlineCss(`<style>a { color: red }</style>${page(element)}`);
+    const [html = ''] = inlineCss([`<style>a { color: red }</style>${page(element)}`]).segments;
     const isStyled = (url: string): boolean =>
       html.includes(`<a style="color: red;" href="${url}"`);
     return { inside: isStyled(INSIDE), after: isStyled(AFTER) };

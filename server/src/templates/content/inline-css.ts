@@ -11,8 +11,8 @@ import { maskPlaceholders, type PlaceholderSpan, placeholderSpans } from '../eng
  * Nothing is loaded from the network or from files.
  */
 
-export interface InlinedHtml {
-  html: string;
+export interface InlinedCss {
+  segments: string[];
   /** False when the page was left unchanged; `reason` says why. */
   inlined: boolean;
   reason?: 'nothing_to_inline' | 'too_complex' | 'unavailable';
@@ -27,19 +27,10 @@ const CSS_DEPTH_MAX = 16;
 const WORK_MAX = 5_000_000;
 const MARK = 'data-inlined-element';
 
-export function inlineCss(source: string): InlinedHtml {
-  const { segments, ...result } = inlineCssInSegments([source]);
-  return { html: segments[0] as string, ...result };
-}
-
-export interface InlinedSegments extends Omit<InlinedHtml, 'html'> {
-  segments: string[];
-}
-
-/** The same for a page that is split into segments, such as a template between the halves of its layout. */
-export function inlineCssInSegments(segments: readonly string[]): InlinedSegments {
+/** The segments of a page, such as a template between the halves of its layout, stay separate. */
+export function inlineCss(segments: readonly string[]): InlinedCss {
   const source = segments.join('');
-  const unchanged = (reason: InlinedHtml['reason'] & string): InlinedSegments => ({
+  const unchanged = (reason: InlinedCss['reason'] & string): InlinedCss => ({
     segments: [...segments],
     inlined: false,
     reason,

@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { expect, it } from 'vitest';
 import { contentSlot, inlinePage } from './inline-page.ts';
 

@@ -1,7 +1,7 @@
 import { scanHtml } from '../../lib/html/scan.ts';
 import { maskPlaceholders, placeholderSpans } from '../engine/lexer.ts';
 import { ContentLimitError } from '../template-engine.ts';
-import { inlineCssInSegments } from './inline-css.ts';
+import { inlineCss } from './inline-css.ts';
 
 /**
  * Inlines CSS in a page made of several sources: a template, the layout around it and the partials
@@ -36,7 +36,7 @@ function inlineParts(
 ): InlinedPage {
   const shared = partials.map(styleElements).join('');
   const slot = layout === undefined ? undefined : contentSlot(layout);
-  const [, before = '', inner = body, after = ''] = inlineCssInSegments([
+  const [, before = '', inner = body, after = ''] = inlineCss([
     shared,
     layout?.slice(0, slot?.start) ?? '',
     body,
@@ -50,7 +50,7 @@ function inlineParts(
         ? layout
         : before + layout.slice(slot.start, slot.end) + after,
     partial: (source) =>
-      sheets === '' ? source : (inlineCssInSegments([sheets, source]).segments[1] ?? source),
+      sheets === '' ? source : (inlineCss([sheets, source]).segments[1] ?? source),
   };
 }
 

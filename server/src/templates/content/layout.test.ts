@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { expect, it } from 'vitest';
 import { canonicalLocale, localeChain, translationGaps } from '../locales.ts';
 import { type Partials, parseContent, RenderBudget } from '../template-engine.ts';

@@ -258,7 +258,7 @@ function requirementsOf(parts: TemplatePart[]): { needed: string[]; breakages: s
   }
 }
 
-export function throwOnErrors(findings: readonly TemplateFinding[]): void {
+function throwOnErrors(findings: readonly TemplateFinding[]): void {
   if (!hasErrors(findings)) return;
   const errors = findings.filter(({ severity }) => severity === 'error');
   const syntax = errors.every(({ code }) => code === 'template_syntax');

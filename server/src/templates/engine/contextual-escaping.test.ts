@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import fc from 'fast-check';
 import { Parser } from 'htmlparser2';
 import PostalMime from 'postal-mime';

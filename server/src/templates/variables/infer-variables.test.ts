@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { describe, expect, it } from 'vitest';
 import { checkVariables } from '../checks/check-variables.ts';
 import { tryRender } from '../engine/try-render.ts';

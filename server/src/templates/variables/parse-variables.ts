@@ -14,7 +14,7 @@ export const VARIABLE_TYPES = [
 ] as const satisfies VariableType[];
 
 /** Dotted names, with `[]` for the items of a list: `order.lines[].price`. */
-export const VARIABLE_NAME_PATTERN =
+const VARIABLE_NAME_PATTERN =
   '^[\\p{L}_][\\p{L}\\p{M}\\p{N}_-]*(\\[\\])?(\\.[\\p{L}\\p{M}\\p{N}_-]+(\\[\\])?)*$';
 
 const VARIABLE_NAME = new RegExp(VARIABLE_NAME_PATTERN, 'u');

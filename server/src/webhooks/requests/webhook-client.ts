@@ -198,7 +198,7 @@ function send(
   });
 }
 
-export class DeadlineError extends Error {
+class DeadlineError extends Error {
   readonly code = 'DEADLINE';
 }
 

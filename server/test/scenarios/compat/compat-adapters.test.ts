@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: content with placeholders is the subject here.
 import { SESv2Client, SendEmailCommand } from '@aws-sdk/client-sesv2';
 import sendgridClient from '@sendgrid/client';
 import sendgridMail from '@sendgrid/mail';

@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: content with placeholders is the subject here.
 import sendgridClient from '@sendgrid/client';
 import sendgridMail from '@sendgrid/mail';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';

@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: content with placeholders is the subject here.
 import {
   CreateEmailTemplateCommand,
   DeleteEmailTemplateCommand,

@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { Parser } from 'htmlparser2';
 import PostalMime, { decodeWords, type Email } from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -55,7 +55,7 @@ const Authentication = Type.Object(
   { title: 'InboundAuthentication' },
 );
 
-export const InboundMessageFields = {
+const InboundMessageFields = {
   id: id('inm', 'the inbound message'),
   mode: Mode,
   received_at: Time,

@@ -90,7 +90,7 @@ const aboutMessage = {
   tags: ['welcome'],
 };
 
-export const DELIVERED_EVENT = {
+const DELIVERED_EVENT = {
   id: 'evt_01kc8x3g0kf3s9w2a4b6c8d0e2',
   type: 'message.delivered',
   api_version: 'v1',

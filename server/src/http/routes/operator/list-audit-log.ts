@@ -1,4 +1,5 @@
-import { type AuditLog, publicAuditEntry, SERVER_LOG } from '../../../logs/audit-log.ts';
+import { type AuditLog, publicAuditEntry } from '../../../logs/audit-log.ts';
+import { SERVER_LOG } from '../../../logs/audit-store.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { encodeCursor, uuidCursor } from '../../validation/cursor.ts';

@@ -15,7 +15,7 @@ const CREDENTIAL = {
   clientExtensionResults: Type.Object({}, OPEN),
 };
 
-export const PasskeyName = singleLine({ maxLength: 100, examples: ['Laptop'] });
+const PasskeyName = singleLine({ maxLength: 100, examples: ['Laptop'] });
 
 export const StartPasskey = closed(
   { password: Password, code: Type.Optional(Code) },
