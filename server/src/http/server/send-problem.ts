@@ -139,8 +139,18 @@ export function sendNotFound(
     sendNotFoundPage(request, reply);
   else {
     const surface = surfaceOf(deps, request.url);
-    sendProblem(deps, surface.pathNotFound?.() ?? pathNotFound(), request, reply);
+    const error = isBelow(request.url, surface.prefix)
+      ? (surface.pathNotFound?.() ?? pathNotFound())
+      : outsideApi(surface.prefix);
+    sendProblem(deps, error, request, reply);
   }
+}
+
+/** Guides name operations without the prefix, and other providers have other prefixes. */
+function outsideApi(prefix: string): RefusedError {
+  return new RefusedError('not_found', `No such path. Paths of the API begin with ${prefix}.`, {
+    fix: `Send the request to {app}${prefix}/…. {app}/docs lists all paths.`,
+  });
 }
 
 /** Errors of Fastify's router, before a route is found. */
