@@ -59,7 +59,7 @@ test('no credential of a workspace can use an operation of the operator', async 
   }
 });
 
-test('an invalid operator key is told where operator keys are created', async () => {
+test('the error for an invalid operator key says how to create one', async () => {
   const { json } = await app.call('GET', '/operator/status', { key: `${key.slice(0, -1)}_` });
   expect(json).toMatchObject({
     code: 'invalid_api_key',
