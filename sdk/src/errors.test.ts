@@ -61,7 +61,12 @@ test.for([
   [new Error('two\nlines'), 'two lines'],
   ['a word', 'a word'],
 ] as const)('a connection error names its innermost cause: %s', ([cause, reason]) => {
-  const error = new PostriderConnectionError('GET /x', cause, { attempts: 1 });
-  expect(error.message).toBe(`GET /x: no response after 1 attempt (${reason}).`);
+  const error = new PostriderConnectionError('GET /x', cause, {
+    origin: 'https://mail.example',
+    attempts: 1,
+  });
+  expect(error.message).toBe(
+    `GET /x: no response from https://mail.example after 1 attempt (${reason}).`,
+  );
   expect(error.cause).toBe(cause);
 });

@@ -51,6 +51,13 @@ export interface ErrorContext {
   idempotencyKey?: string | undefined;
 }
 
+export interface ConnectionErrorContext {
+  /** Scheme, host and port of the server. */
+  origin: string;
+  attempts: number;
+  idempotencyKey?: string | undefined;
+}
+
 /** No response was received: the network failed or the request timed out. The server may have executed it. */
 export class PostriderConnectionError extends Error {
   override readonly name = 'PostriderConnectionError';
@@ -61,16 +68,15 @@ export class PostriderConnectionError extends Error {
   constructor(
     operation: string,
     cause: unknown,
-    { attempts, idempotencyKey }: { attempts: number; idempotencyKey?: string | undefined },
+    { origin, attempts, idempotencyKey }: ConnectionErrorContext,
   ) {
     const count = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
     const advice =
       idempotencyKey === undefined
         ? ''
         : ` It may have been executed: retry it with idempotencyKey ${idempotencyKey}.`;
-    super(oneLine(`${operation}: no response after ${count} (${reasonOf(cause)}).${advice}`), {
-      cause,
-    });
+    const failure = `no response from ${origin} after ${count} (${reasonOf(cause)})`;
+    super(oneLine(`${operation}: ${failure}.${advice}`), { cause });
     this.attempts = attempts;
     this.idempotencyKey = idempotencyKey;
   }

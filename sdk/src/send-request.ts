@@ -84,8 +84,9 @@ async function attempt<T>(
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof PostriderError) return { failure: error };
+    const { origin } = request.url;
     return {
-      failure: new PostriderConnectionError(operation, error, { attempts, idempotencyKey }),
+      failure: new PostriderConnectionError(operation, error, { origin, attempts, idempotencyKey }),
     };
   } finally {
     clearTimeout(timer);

@@ -131,7 +131,7 @@ test('retries are limited, and the error says how to continue', async () => {
   expect(attempts).toBe(3);
   expect(idempotencyKey).toBe(server.requests[0]?.headers['idempotency-key']);
   expect(message).toMatch(
-    /^POST \/transactional\/send: no response after 3 attempts \(.+\)\. It may/,
+    /^POST \/transactional\/send: no response from http:\/\/\S+ after 3 attempts \(.+\)\. It may/,
   );
   expect(message).toContain(idempotencyKey);
 });

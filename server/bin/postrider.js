@@ -49,7 +49,7 @@ function bundledNode() {
 function runWith(node) {
   if (node === undefined) {
     console.error(
-      `Postrider needs Node ${NEEDED_MAJOR}; this is ${process.version}. Install Node ${NEEDED_MAJOR}, or let npm install optional dependencies, which include it.`,
+      `Postrider needs Node ${NEEDED_MAJOR}; this is ${process.version}. Install Node ${NEEDED_MAJOR}, or install the npm packages again with "--include=optional", which brings it.`,
     );
     process.exitCode = 1;
     return;

@@ -55,7 +55,7 @@ export class Authenticator {
     if (!isToken(token)) {
       throw new RefusedError(
         'invalid_api_key',
-        'This is not a valid Postrider API key: its format or checksum is wrong. Check for typos or missing characters.',
+        'This is not a valid Postrider API key: its format or checksum is wrong.',
       );
     }
     return this.#cache

@@ -34,6 +34,10 @@ export interface OperatorCaller {
   actor: string;
 }
 
+/** The one in the table of problems is about API keys, which are created in the dashboard. */
+const INVALID_KEY_FIX =
+  'Check for a typo or a truncated key, or create one with "postrider operator-keys create".';
+
 export interface NewOperatorKey {
   name: string;
   allowed_ips?: readonly string[];
@@ -92,12 +96,15 @@ export class OperatorKeys {
   async authenticate(token: string, ip: string): Promise<OperatorCaller> {
     if (isToken(token)) throw operatorKeyRequired();
     if (!isOperatorToken(token)) {
-      const detail =
-        'This is not a valid operator key: its format or checksum is wrong. Check for typos or missing characters.';
-      throw new RefusedError('invalid_api_key', detail);
+      const detail = 'This is not a valid operator key: its format or checksum is wrong.';
+      throw new RefusedError('invalid_api_key', detail, { fix: INVALID_KEY_FIX });
     }
     const key = await findOperatorKeyByHash(this.#pool, hashToken(token));
-    if (!key) throw new RefusedError('invalid_api_key', 'This operator key does not exist.');
+    if (!key) {
+      throw new RefusedError('invalid_api_key', 'This operator key does not exist.', {
+        fix: INVALID_KEY_FIX,
+      });
+    }
     const nowMs = this.#clock.now();
     checkUsable(key, ip, nowMs);
     if (key.lastUsedAtMs === null || nowMs - key.lastUsedAtMs >= USE_WRITTEN_EVERY_MS) {

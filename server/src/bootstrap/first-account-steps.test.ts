@@ -18,6 +18,11 @@ test('at the machine itself, the dashboard is named first', () => {
   expect(text).toContain('ssh -N -L 3000:localhost:3000 THIS_MACHINE');
 });
 
+test('a tunnel to the default port names it', () => {
+  expect(steps({ url: 'http://localhost' })).toContain('ssh -N -L 80:localhost:80 ');
+  expect(steps({ url: 'https://localhost' })).toContain('ssh -N -L 443:localhost:443 ');
+});
+
 test('over SSH, a tunnel to this machine makes the link work', () => {
   const text = steps({ sshServer: '203.0.113.5' });
   expect(text).toContain(
@@ -25,7 +30,7 @@ test('over SSH, a tunnel to this machine makes the link work', () => {
   );
   expect(text).toContain('On your own computer, forward the');
   expect(text).not.toContain('Create the first one at');
-  expect(text).toContain('HOST=0.0.0.0');
+  expect(text).toContain('set HOST to 0.0.0.0');
 });
 
 test('a server that listens on the network needs no tunnel, but a link that names it', () => {

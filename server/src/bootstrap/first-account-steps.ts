@@ -13,7 +13,8 @@ export interface FirstAccount {
 }
 
 export function firstAccountSteps({ url, link, host, sshServer }: FirstAccount): string[] {
-  const { hostname, port } = new URL(url);
+  const { hostname, protocol, port: explicitPort } = new URL(url);
+  const port = explicitPort || (protocol === 'https:' ? '443' : '80');
   if (!isLocal(hostname)) {
     return [
       `  No account exists yet. Create the first one at ${url}/app on this machine,`,
@@ -52,7 +53,7 @@ export function firstAccountSteps({ url, link, host, sshServer }: FirstAccount):
     `    ssh -N -L ${port}:localhost:${port} ${sshServer ?? 'THIS_MACHINE'}`,
     `    ${link}`,
     '',
-    '  To make it reachable from the network instead, set HOST=0.0.0.0 and BASE_URL to its public URL.',
+    '  To make it reachable from the network instead, set HOST to 0.0.0.0, and BASE_URL to its public URL.',
     '',
   ];
 }

@@ -90,7 +90,7 @@ function firstSteps(url: string, token: string): string[] {
     `      -H 'Content-Type: application/json' \\`,
     `      -d '${FIRST_MESSAGE}'`,
     '',
-    '  Read it:',
+    '  Read it (each message is returned once):',
     '',
     `    curl '${url}/api/v1/test/inbox/wait?to=jane@example.com' \\`,
     `      -H 'Authorization: Bearer ${token}'`,

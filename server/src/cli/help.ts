@@ -14,16 +14,17 @@ export function commandList(commands: readonly Command[]): string {
     '',
     'Every command takes --json (machine-readable output), --no-color and --help.',
     '',
-    'keys, domains, streams, templates and send use a server over HTTP with POSTRIDER_URL and',
-    'POSTRIDER_API_KEY, or after "postrider login" if neither DATA_DIR nor DATABASE_URL is set;',
-    'otherwise, and with --local, the database. messages, events and webhooks need a server.',
-    'The other commands use the database of DATA_DIR or DATABASE_URL, with or without a server.',
+    'keys, domains, streams, templates and send use a server over HTTP if POSTRIDER_URL and',
+    'POSTRIDER_API_KEY are set, or after "postrider login" unless DATA_DIR or DATABASE_URL is set.',
+    'Otherwise, and with --local, they use the database. messages, events and webhooks always use',
+    'a server. All other commands always use the database of DATA_DIR or DATABASE_URL (default:',
+    './data), whether or not a server is running. "postrider whoami" shows what applies.',
   ].join('\n');
 }
 
 const COMMAND_TARGETS: Record<NonNullable<Command['target']>, string | undefined> = {
   database: undefined,
-  api: 'Needs a running server: POSTRIDER_URL and POSTRIDER_API_KEY, or "postrider login".',
+  api: 'Needs a running server: set POSTRIDER_URL and POSTRIDER_API_KEY, or run "postrider login URL".',
   either:
     'Uses a server over HTTP with POSTRIDER_URL and POSTRIDER_API_KEY, or after "postrider login";\n' +
     'otherwise the database of DATA_DIR or DATABASE_URL.',

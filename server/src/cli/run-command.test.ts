@@ -68,7 +68,7 @@ describe('a mistake', () => {
       ['keys', 'create', '--mode=test', '--scope=all'],
       'Unknown option --scope. Did you mean --scopes?',
     ],
-    [['messages', 'list'], 'This command needs a running server. Run "postrider login"'],
+    [['messages', 'list'], 'This command needs a running server. Run "postrider login URL"'],
     [['messages', 'list', '--limit', '0'], '--limit must be a positive number, not "0".'],
     [['webhooks', 'listen', 'http://'], 'URL must be a URL or a port'],
     [['webhooks', 'listen', '3000', '--secret', 'x'], '--secret must be whsec_ followed by'],

@@ -6,7 +6,7 @@ const MIB = 1024 ** 2;
 export const limits = {
   RATE_LIMIT_PER_SECOND: integer({
     description:
-      'Maximum requests per second per workspace, on each node. Each message of a batch counts as a request. `GET` requests have a limit of their own that is as high, and so does each signed-in user.',
+      'Maximum requests per second per workspace, on each node. Each message of a batch counts as a request. `GET` requests have a separate limit of the same size, and so does each signed-in user.',
     default: 100,
     min: 1,
     max: 1_000_000,

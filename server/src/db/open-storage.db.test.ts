@@ -98,10 +98,12 @@ describe("an operator's database", () => {
       'special characters in the password must be percent-encoded',
     );
     await expect(open({ databaseUrl: db.url.replace('test_', 'no_') })).rejects.toThrow(
-      /^Cannot connect to the database at DATABASE_URL: database "no_.*" does not exist/,
+      /^Cannot connect to the database at DATABASE_URL: database "no_.*" does not exist\. Check the user, password and database/,
     );
     await expect(
       open({ databaseUrl: 'postgres://u:hunter2@127.0.0.1:1/postrider' }),
-    ).rejects.toThrow(/DATABASE_URL: connect ECONNREFUSED 127\.0\.0\.1:1/);
+    ).rejects.toThrow(
+      /DATABASE_URL: connect ECONNREFUSED 127\.0\.0\.1:1\. Check that PostgreSQL is running/,
+    );
   });
 });

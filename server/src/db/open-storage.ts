@@ -97,10 +97,15 @@ async function waitUntilReachable(pool: Pool, options: StorageOptions): Promise<
       return;
     } catch (error) {
       const reason = reasonOf(error);
-      if (!isWorthRetrying(error) || systemClock.now() > deadline) {
-        throw new StorageStartError(`Cannot connect to the database at DATABASE_URL: ${reason}.`, {
-          cause: error,
-        });
+      const isUnreachable = isWorthRetrying(error);
+      if (!isUnreachable || systemClock.now() > deadline) {
+        const fix = isUnreachable
+          ? 'Check that PostgreSQL is running, and the host and port in DATABASE_URL.'
+          : 'Check the user, password and database in DATABASE_URL.';
+        throw new StorageStartError(
+          `Cannot connect to the database at DATABASE_URL: ${reason}. ${fix}`,
+          { cause: error },
+        );
       }
       if (systemClock.now() - loggedAt > 5_000) {
         log.warn({ reason }, 'waiting for the database');

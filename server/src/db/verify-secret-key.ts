@@ -74,6 +74,6 @@ function wrongKeyError(): StorageStartError {
     'The secrets in this database were encrypted with a different key. Set SECRET_KEY to that key, or ' +
       'restore its secret.key to DATA_DIR; every backup contains it. If the key is lost, start once ' +
       'with ALLOW_OTHER_SECRET_KEY=true: domains then need new DKIM keys, webhooks need new secrets, ' +
-      'and people need to set up their second factor again.',
+      'and users need to set up their second factor again.',
   );
 }

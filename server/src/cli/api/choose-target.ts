@@ -58,7 +58,7 @@ export async function requireApi(input: CommandInput): Promise<ApiTarget> {
   const target = await findTarget(false, { evenWithDatabase: true });
   if (target === undefined) {
     throw new UsageError(
-      'This command needs a running server. Run "postrider login", or set POSTRIDER_URL and POSTRIDER_API_KEY.',
+      'This command needs a running server. Run "postrider login URL", or set POSTRIDER_URL and POSTRIDER_API_KEY.',
     );
   }
   announce(input, `${target.url} (${target.mode})`);

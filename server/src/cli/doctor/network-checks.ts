@@ -56,7 +56,7 @@ export async function checkOutgoing(
         name,
         `${host}:${port} did not respond as a mail server: ${result.greeting ?? result.reason}.`,
         result.reason?.includes('ENOTFOUND')
-          ? 'Check the name, and that this host can resolve names. Use a mail server, such as gmail-smtp-in.l.google.com.'
+          ? 'Name a mail server, such as gmail-smtp-in.l.google.com, and check that this host can resolve its name.'
           : 'If this happens with several receivers, your network blocks the port: ask your provider to open it, or use a relay (DELIVERY_ROUTE).',
       );
 }

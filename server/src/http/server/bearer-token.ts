@@ -13,7 +13,9 @@ export function bearerToken(header: string): string {
   }
   const match = /^Bearer +([^ ]+) *$/i.exec(header);
   if (!match) {
-    const detail = 'The Authorization header must be "Bearer <API key>".';
+    const detail = /^Bearer *$/i.test(header)
+      ? 'There is no API key after "Bearer". Check that the variable with the key is set.'
+      : 'The Authorization header must be "Bearer <API key>".';
     throw new RefusedError('missing_api_key', detail);
   }
   return match[1] as string;

@@ -140,11 +140,23 @@ export function sendNotFound(
 ): void {
   if (deps.surfaces[0].operations.length > 0 && prefersHtml(request))
     sendNotFoundPage(request, reply);
-  else {
-    const reason = surfaceOf(deps, request.url).notOffered?.(request.method, request.url);
-    const error = reason === undefined ? pathNotFound() : new RefusedError('not_found', reason);
-    sendProblem(deps, error, request, reply);
-  }
+  else sendProblem(deps, noSuchPath(surfaceOf(deps, request.url), request), request, reply);
+}
+
+function noSuchPath(
+  surface: ApiSurface,
+  { method, url }: Pick<FastifyRequest, 'method' | 'url'>,
+): RefusedError {
+  const reason = surface.notOffered?.(method, url);
+  if (reason !== undefined) return new RefusedError('not_found', reason);
+  return isBelow(url, surface.prefix) ? pathNotFound() : outsideApi(surface.prefix);
+}
+
+/** Guides name operations without the prefix, and other providers have other prefixes. */
+function outsideApi(prefix: string): RefusedError {
+  return new RefusedError('not_found', `No such path. Paths of the API begin with ${prefix}.`, {
+    fix: `Send the request to {app}${prefix}/…. {app}/docs lists all paths.`,
+  });
 }
 
 /** Errors of Fastify's router, before a route is found. */

@@ -285,6 +285,27 @@ test('an unknown path is 404 before authentication', async () => {
   }
 });
 
+test('a path without the prefix of the API names it', async () => {
+  for (const path of ['/transactional/send', '/v1/messages', '/api/v2/messages']) {
+    const response = await fetch(app.url + path, { method: 'POST' });
+    expect(await response.json()).toMatchObject({
+      code: 'not_found',
+      detail: 'No such path. Paths of the API begin with /api/v1.',
+      fix: expect.stringContaining('/api/v1/…'),
+    });
+  }
+});
+
+test('an empty key is distinguished from a malformed header', async () => {
+  const detailFor = async (authorization: string) => {
+    const headers = { authorization };
+    const response = await fetch(`${app.url}/api/v1/limits`, { headers });
+    return ((await response.json()) as { detail: string }).detail;
+  };
+  expect(await detailFor('Bearer ')).toContain('There is no API key after "Bearer".');
+  expect(await detailFor(app.testKey)).toContain('must be "Bearer <API key>"');
+});
+
 test('an unknown query parameter is 422 and named', async () => {
   await everywhere(async (operation) => {
     const body = operation.takesBody ? { body: {} } : {};

@@ -13,6 +13,7 @@ import {
 } from '../../../../scripts/documentation.ts';
 import { shapeDifferences } from '../../../../scripts/follow-docs.ts';
 import { OperatorKeys } from '../../../src/accounts/operator-keys.ts';
+import { encodeId } from '../../../src/lib/ids.ts';
 import { systemClock } from '../../../src/lib/time/clock.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
 
@@ -62,6 +63,7 @@ test.each(PAGES.map((page) => ({ page, file: page.file })))('$file', async ({ pa
             API_KEY: app.testKey,
             LIVE_API_KEY: app.liveKey,
             OPERATOR_KEY: operatorKey,
+            WORKSPACE: encodeId('wsp', app.workspaceId),
           },
         },
       );

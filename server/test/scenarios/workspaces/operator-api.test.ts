@@ -59,6 +59,14 @@ test('no credential of a workspace can use an operation of the operator', async 
   }
 });
 
+test('the error for an invalid operator key says how to create one', async () => {
+  const { json } = await app.call('GET', '/operator/status', { key: `${key.slice(0, -1)}_` });
+  expect(json).toMatchObject({
+    code: 'invalid_api_key',
+    fix: expect.stringContaining('postrider operator-keys create'),
+  });
+});
+
 test('an operator key cannot do what a workspace does', async () => {
   for (const path of ['/messages', '/limits', '/workspaces', '/audit-log']) {
     const refused = await app.call('GET', path, { key });
