@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
@@ -13,7 +12,8 @@ import type { Storage } from '../db/open-storage.ts';
 import type { Engine } from '../delivery/engine.ts';
 import { allocateStatsMemory } from '../delivery/engine-stats.ts';
 import { EngineThread } from '../delivery/engine-thread.ts';
-import { type ShapingRules, shapingErrors } from '../delivery/receivers/shaping.ts';
+import { readShapingFile } from '../delivery/receivers/read-shaping-file.ts';
+import type { ShapingRules } from '../delivery/receivers/shaping.ts';
 import { assert } from '../lib/assert.ts';
 import type { Log } from '../lib/log.ts';
 import { isLocalAddress, isOwnListener } from '../lib/net/local-address.ts';
@@ -71,7 +71,7 @@ export async function buildDelivery(options: DeliveryOptions): Promise<DeliveryR
       close: async () => {},
     };
   }
-  const shaping = readShaping(delivery.shapingFile);
+  const shaping = readShapingFile(delivery.shapingFile);
   await checkOutgoing(delivery);
   return usesThread(options.config) ? buildInThread(options, shaping) : buildHere(options, shaping);
 }
@@ -164,19 +164,4 @@ async function checkOutgoing(settings: Config['delivery']): Promise<void> {
       throw new StorageStartError(`${setting}: ${address} is not an address of this machine.`);
     }
   }
-}
-
-function readShaping(file: string | undefined): ShapingRules | undefined {
-  if (file === undefined) return undefined;
-  let rules: unknown;
-  try {
-    rules = JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    throw new StorageStartError(
-      `SHAPING_FILE: ${file} cannot be read as JSON: ${error instanceof Error ? error.message : ''}`,
-    );
-  }
-  const errors = shapingErrors(rules);
-  if (errors.length > 0) throw new StorageStartError(`SHAPING_FILE: ${errors.join(' ')}`);
-  return rules as ShapingRules;
 }

@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config/read-config.ts';
@@ -29,6 +30,7 @@ import type { EventConsumers } from './event-consumers.ts';
 
 /** Health checks and metrics, which every node serves, whatever its roles. */
 export interface ObservabilityOptions {
+  config: Config;
   registry: Registry;
   clock: Clock;
   /** `ready`, or why the node is not ready. */
@@ -48,13 +50,18 @@ export function registerHealthAndMetrics(
   const { registry, clock, pool, replica, delivery, acceptor } = options;
   const { dispatcher, dispatcherPool } = options.consumers;
   const probe = shareRuns(() => whyNotWritable(pool));
+  const { dataDir, databaseUrl } = options.config.storage;
+  const readFreeBytes = databaseUrl === undefined ? () => freeBytes(dataDir) : undefined;
+  // The embedded PostgreSQL ends when the disk is full, and does not start again.
+  const isFull = async () =>
+    readFreeBytes !== undefined && (await readFreeBytes()) < DISK_FULL_BYTES;
   registerHealthChecks(http, {
     registry,
     notReady: async () => {
       const state = options.state();
       if (state !== 'ready') return state;
       const reason = await probe();
-      if (reason !== undefined) return reason;
+      if (reason !== undefined) return (await isFull()) ? DISK_FULL : reason;
       if (options.outage.diskIsFull) return DISK_FULL;
       options.outage.stored();
       return undefined;
@@ -76,6 +83,14 @@ export function registerHealthAndMetrics(
     ...(await delivery.connections()),
     ...(dispatcherPool ? { webhooks: poolUsage(dispatcherPool) } : {}),
   }));
+  if (readFreeBytes) {
+    addCollectedMetric(registry, {
+      name: 'postrider_disk_free_bytes',
+      help: 'Free space for the embedded database, at DATA_DIR.',
+      type: 'gauge',
+      read: readFreeBytes,
+    });
+  }
   if (replica) {
     addCollectedMetric(registry, {
       name: 'postrider_standby_lag_seconds',
@@ -94,6 +109,14 @@ export function registerHealthAndMetrics(
     readWarmUps: () => listCurrentWarmUps(pool, clock.now()),
     now: () => clock.now(),
   });
+}
+
+/** PostgreSQL cannot even create a segment of its write-ahead log. */
+const DISK_FULL_BYTES = 16 * 1024 ** 2;
+
+async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
 }
 
 /** Concurrent callers share a run, so that health checks commit one at a time. */

@@ -14,6 +14,11 @@ export async function loadSecretKey(dataDir: string): Promise<Buffer> {
   return (await readKey(file)) ?? (await createKey(file));
 }
 
+/** The key in DATA_DIR; undefined if there is none. */
+export async function findSecretKey(dataDir: string): Promise<Buffer | undefined> {
+  return readKey(path.join(dataDir, 'secret.key'));
+}
+
 async function readKey(file: string): Promise<Buffer | undefined> {
   let text: string;
   try {

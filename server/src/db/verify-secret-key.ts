@@ -13,7 +13,7 @@ export async function verifySecretKey(
   secretKey: Buffer,
   options: { allowOther: boolean },
 ): Promise<void> {
-  const fingerprint = Buffer.from(hkdfSync('sha256', secretKey, 'postrider', 'proof', 32));
+  const fingerprint = fingerprintOf(secretKey);
   if (
     !options.allowOther &&
     !(await hasFingerprint(pool)) &&
@@ -26,11 +26,27 @@ export async function verifySecretKey(
      on conflict (singleton) do update set fingerprint = excluded.fingerprint where $2`,
     [fingerprint, options.allowOther],
   );
+  if (!(await isFingerprint(pool, fingerprint))) throw wrongKeyError();
+}
+
+/** Refuses the same keys, but stores nothing. */
+export async function checkSecretKey(pool: Pool, secretKey: Buffer): Promise<void> {
+  const isRight = (await hasFingerprint(pool))
+    ? await isFingerprint(pool, fingerprintOf(secretKey))
+    : await canDecryptSecrets(pool, secretKey);
+  if (!isRight) throw wrongKeyError();
+}
+
+function fingerprintOf(secretKey: Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', secretKey, 'postrider', 'proof', 32));
+}
+
+async function isFingerprint(pool: Pool, fingerprint: Buffer): Promise<boolean> {
   const { rowCount } = await pool.query(
     'select from secret_key_fingerprint where fingerprint = $1',
     [fingerprint],
   );
-  if (rowCount !== 1) throw wrongKeyError();
+  return rowCount === 1;
 }
 
 async function hasFingerprint(pool: Pool): Promise<boolean> {

@@ -126,6 +126,35 @@ export async function oldestHiddenEventMs(pool: Pool): Promise<number | undefine
   return rows[0]?.created_at;
 }
 
+/** A session, or a prepared transaction, whose open transaction readers of the event log wait for. */
+export interface LogBlocker {
+  /** Undefined for a prepared transaction, which has no session. */
+  pid: number | undefined;
+  name: string;
+  database: string;
+  user: string;
+}
+
+/** Of the transactions that have written, the oldest, in any database of the cluster. */
+export async function findLogBlocker(pool: Pool): Promise<LogBlocker | undefined> {
+  const { rows } = await pool.query<Record<keyof LogBlocker, string | number | null>>(
+    `select pid, name, database, "user"
+       from (select pid, coalesce(application_name, '') as name, datname::text as database,
+                    usename::text as "user", backend_xid as xid
+               from pg_stat_activity where backend_xid is not null and pid <> pg_backend_pid()
+              union all
+             select null, gid, database::text, owner::text, transaction from pg_prepared_xacts) t
+      order by age(xid) desc limit 1`,
+  );
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  const text = (value: string | number | null): string => String(value ?? '');
+  return {
+    pid: row.pid === null ? undefined : Number(row.pid),
+    ...{ name: text(row.name), database: text(row.database), user: text(row.user) },
+  };
+}
+
 /** The position after everything that a transaction wrote. */
 export function positionAfterTransaction(tx: number): EventPosition {
   return { tx, id: LAST_UUID };

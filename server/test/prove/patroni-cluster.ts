@@ -41,6 +41,12 @@ interface MemberState {
   state: string;
 }
 
+/** As `GET /patroni` of the leader lists it, from `pg_stat_replication`. */
+interface StandbyState {
+  state: string;
+  sync_state: string;
+}
+
 export async function startPatroniCluster(secretKey: string): Promise<DatabaseUnderTest> {
   const programs = await findPatroni();
   await using started = new AsyncDisposableStack();
@@ -142,7 +148,9 @@ async function untilRecovered(members: readonly Member[]): Promise<void> {
       await sleep(POLL_MS);
       const answers = await Promise.all(members.map((member) => get(member, '/cluster')));
       // Each member reads the same list from etcd; one that was restarted may have none yet.
-      return answers.every((answer) => answer !== undefined && isWhole(answer));
+      const areListed = answers.every((answer) => answer !== undefined && isWhole(answer));
+      const leader = areListed ? await leaderIn(members) : undefined;
+      return leader !== undefined && isReplicating(await get(leader, '/patroni'));
     },
     {
       timeoutMs: RECOVERY_MS,
@@ -158,6 +166,17 @@ function isWhole(answer: unknown): boolean {
   return (
     members.length === MEMBERS && areRunning && count('leader') === 1 && count('sync_standby') >= 1
   );
+}
+
+/**
+ * The list may be older than a restart of PostgreSQL, which ends replication for seconds. A leader that is
+ * killed before Patroni has noticed has no synchronous standby, and no other member may take over.
+ */
+function isReplicating(answer: unknown): boolean {
+  const { replication = [] } = (answer ?? {}) as { replication?: StandbyState[] };
+  const streaming = replication.filter(({ state }) => state === 'streaming');
+  const isSynchronous = streaming.some(({ sync_state: mode }) => mode === 'sync');
+  return streaming.length === MEMBERS - 1 && isSynchronous;
 }
 
 /** Undefined unless the answer is 200. */

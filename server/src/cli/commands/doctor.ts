@@ -2,11 +2,14 @@ import { configFromEnvironment, unknownSettings } from '../../config/env.ts';
 import { type Config, ConfigError } from '../../config/read-config.ts';
 import { systemClock } from '../../lib/time/clock.ts';
 import { type Command, UsageError } from '../command.ts';
+import { checkContentBucket } from '../doctor/content-bucket-check.ts';
 import { checkDatabase } from '../doctor/database-checks.ts';
 import { type CheckResult, fail, ok, warn } from '../doctor/doctor-result.ts';
 import { checkHelo } from '../doctor/helo-checks.ts';
 import { checkNameServers, checkOutgoing } from '../doctor/network-checks.ts';
+import { checkRelays } from '../doctor/relay-checks.ts';
 import { checkReturnPath } from '../doctor/return-path-checks.ts';
+import { checkSettingsFiles } from '../doctor/settings-file-checks.ts';
 import { checkSubmission } from '../doctor/submission-checks.ts';
 import { checkDataDir, checkDiskSpace, checkNode, checkPort } from '../doctor/system-checks.ts';
 import { formatTable } from '../format-table.ts';
@@ -15,7 +18,7 @@ export const doctor: Command = {
   name: 'doctor',
   summary: 'Check the configuration, the host and the network for problems.',
   details:
-    'Nothing is changed. Each line is ok, warn or fail, with a fix where needed. Exits with 1 if a check failed.',
+    'Nothing is changed; an object that tests CONTENT_BUCKET_URL is deleted at once. Each line is ok, warn or fail, with a fix where needed. Exits with 1 if a check failed.',
   options: {
     outgoing: { value: 'HOST', description: 'Also connect to this mail server on MX_PORT (25).' },
     incoming: { description: 'Also connect to BOUNCE_HOST on that port, as receivers do.' },
@@ -50,16 +53,19 @@ async function runChecks(
       ? [ok('configuration', 'All variables are valid.')]
       : misspelt.map((detail) => warn('configuration', detail, 'Correct or remove the variable.'))),
   );
+  findings.push(...checkSettingsFiles(config));
   if (config.storage.databaseUrl === undefined) {
     const { dataDir } = config.storage;
     findings.push(await checkDataDir(dataDir), await checkDiskSpace(dataDir));
   }
   findings.push(
     ...(await checkDatabase(config, systemClock)),
+    ...(await checkContentBucket(config)),
     await checkPort(config.http),
     ...(await checkSubmission(config, systemClock)),
     ...(await checkHelo(config, systemClock)),
     await checkNameServers(config.delivery, systemClock),
+    ...(await checkRelays(config, systemClock)),
     ...(await checkReturnPath(config, systemClock, incoming)),
   );
   if (outgoingHost !== undefined) {

@@ -8,15 +8,21 @@ import {
   type LockCapacity,
   readLockCapacity,
   readReplication,
+  sessionsAllowed,
 } from '../../db/connections/database-requirements.ts';
 import type { Pool } from '../../db/connections/pool.ts';
 import { ReadReplica } from '../../db/connections/read-replica.ts';
 import { openStorage, type Storage } from '../../db/open-storage.ts';
 import { migrationsMissing } from '../../db/schema/migrate.ts';
 import { partitionsEndMs } from '../../db/schema/partitions.ts';
+import { findSecretKey } from '../../db/secret-key.ts';
+import { checkSecretKey } from '../../db/verify-secret-key.ts';
+import { oldestUnprocessed } from '../../events/event-consumer-store.ts';
+import { findLogBlocker, oldestHiddenEventMs } from '../../events/events-store.ts';
 import { silentLog } from '../../lib/log.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { type CheckResult, fail, ok, warn } from './doctor-result.ts';
+import { printable } from './network-checks.ts';
 import { checkWarmUps } from './warm-up-checks.ts';
 
 /** Checks the database without changing it. */
@@ -47,6 +53,7 @@ export async function checkDatabase(config: Config, clock: Clock): Promise<Check
   return [
     ok('database', `${which} is reachable.`),
     await checkDurability(open.pool, config.storage.allowUnsafe),
+    ...(await checkSessions(config, open.pool)),
     ...(await checkReplication(open.pool)),
     ...(await checkReadReplica(config, open.pool, clock)),
     ...(await checkSchema(config, open.pool, clock)),
@@ -64,6 +71,26 @@ async function checkDurability(pool: Pool, allowUnsafe: boolean): Promise<CheckR
       ? warn('durability', 'ALLOW_UNSAFE_DATABASE is set.', error.message)
       : fail('durability', 'The server will not start on this database.', error.message);
   }
+}
+
+/** Delivery, webhooks and notifications have connections of their own. */
+const OTHER_CONNECTIONS = 16;
+
+async function checkSessions({ storage }: Config, pool: Pool): Promise<CheckResult[]> {
+  if (storage.databaseUrl === undefined) return [];
+  const name = 'connections';
+  const allowed = await sessionsAllowed(pool);
+  const needed = storage.connectionsMax + OTHER_CONNECTIONS;
+  const detail = `The database allows ${allowed} connections, and a node opens up to ${needed}.`;
+  return allowed < needed
+    ? [
+        warn(
+          name,
+          detail,
+          'Raise max_connections, or the connection limit of the user or the database, or lower DATABASE_CONNECTIONS_MAX.',
+        ),
+      ]
+    : [ok(name, detail)];
 }
 
 async function checkReplication(pool: Pool): Promise<CheckResult[]> {
@@ -121,10 +148,77 @@ async function checkSchema(config: Config, pool: Pool, clock: Clock): Promise<Ch
   }
   return [
     ok('migrations', 'All migrations are applied.'),
+    await checkKey(config, pool),
     await checkPartitions(pool, clock),
     checkLocks(await readLockCapacity(pool)),
+    ...(await checkEventLog(pool, clock)),
     ...(await checkWarmUps(config, pool, clock)),
   ];
+}
+
+async function checkKey(config: Config, pool: Pool): Promise<CheckResult> {
+  const name = 'secret key';
+  try {
+    const key = config.secretKey ?? (await findSecretKey(config.storage.dataDir));
+    // A start without a key creates one, which then does not match.
+    await checkSecretKey(pool, key ?? Buffer.alloc(0));
+    return ok(name, 'The secret key matches the database.');
+  } catch (error) {
+    if (!(error instanceof StorageStartError)) throw error;
+    return config.allowOtherSecretKey
+      ? warn(name, 'ALLOW_OTHER_SECRET_KEY is set.', error.message)
+      : fail(name, 'The server will not start with this secret key.', error.message);
+  }
+}
+
+const EVENTS_HELD_BACK_MAX_MS = 10_000;
+const EVENTS_UNPROCESSED_MAX_MS = 60_000;
+
+/** Events wait for open transactions, and webhooks and statistics for a server that processes events. */
+async function checkEventLog(pool: Pool, clock: Clock): Promise<CheckResult[]> {
+  const name = 'event log';
+  const ageMs = (createdAtMs: number | null | undefined): number =>
+    createdAtMs == null ? 0 : clock.now() - createdAtMs;
+  const heldBackMs = ageMs(await oldestHiddenEventMs(pool));
+  if (heldBackMs > EVENTS_HELD_BACK_MAX_MS) return [await heldBack(pool, heldBackMs)];
+  const late = (await oldestUnprocessed(pool)).filter(
+    ({ createdAtMs }) => ageMs(createdAtMs) > EVENTS_UNPROCESSED_MAX_MS,
+  );
+  if (late.length === 0) return [ok(name, 'Events are up to date.')];
+  return late.map(({ consumer, createdAtMs }) =>
+    warn(
+      name,
+      `Unprocessed events for ${consumer}; the oldest is ${formatAge(ageMs(createdAtMs))} old.`,
+      'A running server processes them. If one is running, check its log, or add a node with ROLES=webhooks.',
+    ),
+  );
+}
+
+async function heldBack(pool: Pool, heldBackMs: number): Promise<CheckResult> {
+  const blocker = await findLogBlocker(pool);
+  const detail = `An open transaction has been holding back events for ${formatAge(heldBackMs)}`;
+  const effect = 'webhooks, the event feed and statistics wait for it.';
+  if (blocker === undefined) {
+    return fail('event log', `${detail}.`, `End it: ${effect}`);
+  }
+  const { pid, name, database, user } = blocker;
+  const where = `database ${database}, user ${user}`;
+  return pid === undefined
+    ? fail(
+        'event log',
+        `${detail}: the prepared transaction ${printable(name)} (${where}).`,
+        `Commit it or roll it back (rollback prepared): ${effect}`,
+      )
+    : fail(
+        'event log',
+        `${detail}: process ${pid} (${where}${name === '' ? '' : `, ${printable(name)}`}).`,
+        `End it, such as with "select pg_terminate_backend(${pid})": ${effect}`,
+      );
+}
+
+function formatAge(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }
 
 async function checkPartitions(pool: Pool, clock: Clock): Promise<CheckResult> {

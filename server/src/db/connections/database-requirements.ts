@@ -133,6 +133,19 @@ export async function databaseClockMs(pool: Pool): Promise<number> {
   return rows[0]?.ms ?? Number.NaN;
 }
 
+/** How many sessions the settings of the server, the user and the database allow this user. */
+export async function sessionsAllowed(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ allowed: number }>(
+    `select least(
+        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+          - coalesce(current_setting('reserved_connections', true)::int, 0),
+        (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user),
+        (select nullif(datconnlimit, -1) from pg_database where datname = current_database())
+      ) as allowed`,
+  );
+  return rows[0]?.allowed ?? 0;
+}
+
 export interface Replication {
   standbys: number;
   /** A commit waits for at least one of them. */

@@ -122,9 +122,16 @@ async function copyCluster(
       'select pg_walfile_name(lsn) as last, labelfile from pg_backup_stop(false)',
     );
     const { last, labelfile } = ended.rows[0] as { last: string; labelfile: string };
-    const label = path.join(to, 'backup_label');
-    await writeFile(label, labelfile, { mode: 0o600 });
-    await fsyncPath(label);
+    // Because of the signal, the first start of the copy begins a new timeline. Otherwise it would number
+    // events like those that the original writes from now on, and readers of these would skip them.
+    for (const [name, text] of [
+      ['backup_label', labelfile],
+      ['recovery.signal', ''],
+    ] as const) {
+      const file = path.join(to, name);
+      await writeFile(file, text, { mode: 0o600 });
+      await fsyncPath(file);
+    }
     await copy.wal(path.join(from, 'pg_wal'), path.join(to, 'pg_wal'), began.rows[0]?.first, last);
     await fsyncPath(to);
   } finally {

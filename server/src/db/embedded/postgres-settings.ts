@@ -55,6 +55,10 @@ const SETTINGS: Readonly<Record<string, string>> = {
   // times as long as vacuum.
   autovacuum_analyze_scale_factor: '0.2',
 
+  // The first start of a backup recovers from the WAL in its folder; no one connects before it has.
+  restore_command: 'false',
+  hot_standby: 'off',
+
   // Fewer background processes save memory.
   max_worker_processes: '2',
   max_logical_replication_workers: '0',

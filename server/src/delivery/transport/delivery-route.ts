@@ -196,38 +196,42 @@ async function relayCandidate(
   tlsRequired: boolean,
   parts: RoutingParts,
 ): Promise<RouteCandidate> {
-  const { host, port, auth } = route;
-  const { outgoing } = parts;
-  const known = await addressesOf(host, parts.resolver);
-  const addresses = known.filter((ip) => sourceAddressFor(ip, outgoing) !== undefined);
-  if (addresses.length === 0) {
-    const what = known.length === 0 ? '' : ' that OUTGOING_ADDRESSES allows';
-    return {
-      servers: [],
-      error: { kind: 'no_relay', detail: `The relay ${host} has no address${what}.` },
-    };
-  }
-  const targets = addresses.map(
-    (ip): SmtpTarget => ({
-      host,
-      ip,
-      port,
-      tls: relayTls(route, ip, tlsRequired),
-      implicitTls: route.tls === 'implicit',
-      ...(auth ? { auth } : {}),
-      ...sourceAddressFor(ip, outgoing),
-    }),
-  );
-  const receiver = relayKey(host, port);
+  const { host, port } = route;
+  const targets = await relayTargets(route, tlsRequired, parts);
+  if (!Array.isArray(targets)) return { servers: [], error: targets };
   const server: MailServer = {
     relay: true,
     host,
     port,
-    addresses,
-    receiver,
+    addresses: targets.map(({ ip }) => ip),
+    receiver: relayKey(host, port),
     targets: () => Promise.resolve(targets),
   };
   return { servers: [server] };
+}
+
+/** How to connect to each address of a relay, or why that is not possible. */
+export async function relayTargets(
+  route: Extract<RouteSetting, { kind: 'relay' }>,
+  tlsRequired: boolean,
+  { outgoing, resolver }: Pick<RoutingParts, 'outgoing' | 'resolver'>,
+): Promise<SmtpTarget[] | RouteError> {
+  const { host, port, auth } = route;
+  const known = await addressesOf(host, resolver);
+  const addresses = known.filter((ip) => sourceAddressFor(ip, outgoing) !== undefined);
+  if (addresses.length === 0) {
+    const what = known.length === 0 ? '' : ' that OUTGOING_ADDRESSES allows';
+    return { kind: 'no_relay', detail: `The relay ${host} has no address${what}.` };
+  }
+  return addresses.map((ip) => ({
+    host,
+    ip,
+    port,
+    tls: relayTls(route, ip, tlsRequired),
+    implicitTls: route.tls === 'implicit',
+    ...(auth ? { auth } : {}),
+    ...sourceAddressFor(ip, outgoing),
+  }));
 }
 
 /** All mail through a relay shares its concurrency limit. */

@@ -4,10 +4,13 @@ import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import pg from 'pg';
 import { expect, it } from 'vitest';
-import { startApp } from '../../harness/app.ts';
+import { systemClock } from '../../../src/lib/time/clock.ts';
+import { ManualClock } from '../../../src/lib/time/manual-clock.ts';
+import { startApp, validMessage } from '../../harness/app.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';
 import { freePort } from '../../harness/free-port.ts';
+import { S3_CREDENTIALS, startS3 } from '../../harness/http/s3-server.ts';
 import { startDnsServer } from '../../harness/smtp/dns-server.ts';
 import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 import { tlsFixtures } from '../../harness/smtp/tls-fixtures.ts';
@@ -382,6 +385,87 @@ it('checks a machine before the first start without creating anything', async ()
   const wrong = await examine({ PORT: 'x', LOG_LEVEL: 'y' });
   expect(wrong.checks.filter(({ name }) => name === 'configuration')).toHaveLength(2);
   expect(wrong.code).toBe(1);
+});
+
+it('finds what a start refuses: another secret key, and settings files with errors', async () => {
+  await using app = await startApp();
+  await using folder = await createTempDir();
+  const shaping = path.join(folder.path, 'shaping.json');
+  await writeFile(shaping, '{"receivers":[{"name":"A"}]}');
+  const env = { ...databaseEnv(app.database), PORT: '0', SHAPING_FILE: shaping };
+  const { code, checks, of } = await examine({
+    ...env,
+    BOUNCE_RULES_FILE: path.join(folder.path, 'absent.json'),
+    SECRET_KEY: 'another secret key, which is long enough as well',
+  });
+  expect(code).toBe(1);
+  expect(of('secret key')).toMatchObject({
+    status: 'fail',
+    fix: expect.stringContaining('Set SECRET_KEY to that key'),
+  });
+  const failed = checks.filter(({ name, status }) => name === 'configuration' && status === 'fail');
+  expect(failed.map(({ detail }) => detail)).toEqual([
+    expect.stringContaining('receivers[0].mx'),
+    expect.stringContaining('BOUNCE_RULES_FILE'),
+  ]);
+  expect((await examine(env)).of('secret key')?.status).toBe('ok');
+});
+
+it('names the transaction that holds back events, and a limit of connections that is too low', async () => {
+  const clock = new ManualClock(systemClock.now() - 60_000);
+  await using database = await createTestDatabase({ nowMs: clock.now() });
+  await using app = await startApp({ clock, database });
+  const client = new pg.Client({ connectionString: database.url, application_name: 'a report' });
+  await client.connect();
+  try {
+    await client.query('begin');
+    const { rows } = await client.query('select pg_backend_pid() as pid, pg_current_xact_id()');
+    await app.call('POST', '/transactional/send', { body: validMessage() });
+    const env = { ...databaseEnv(database), PORT: '0', DATABASE_CONNECTIONS_MAX: '900' };
+    const { of } = await examine(env);
+    expect(of('event log')).toMatchObject({
+      status: 'fail',
+      detail: expect.stringContaining('a report'),
+      fix: expect.stringContaining(`pg_terminate_backend(${rows[0].pid})`),
+    });
+    expect(of('connections')).toMatchObject({
+      status: 'warn',
+      detail: expect.stringContaining('a node opens up to 916'),
+    });
+  } finally {
+    await client.end();
+  }
+});
+
+it('signs in at the relays, and uses the content bucket with its key', async () => {
+  await using relay = await startSmtpReceiver({
+    keywords: ['AUTH PLAIN'],
+    onAuth: (_user, password) => (password === 'right' ? '235 2.7.0 ok' : '535 5.7.8 wrong'),
+  });
+  await using s3 = await startS3();
+  const examineWith = (password: string, secret: string) =>
+    examine({
+      PORT: '0',
+      DATA_DIR: '/nonexistent',
+      DELIVERY_ROUTE: `smtp://user:${password}@127.0.0.1:${relay.port}`,
+      CONTENT_BUCKET_URL: s3.url,
+      CONTENT_BUCKET_ACCESS_KEY_ID: S3_CREDENTIALS.accessKeyId,
+      CONTENT_BUCKET_SECRET_ACCESS_KEY: secret,
+    });
+  const right = await examineWith('right', S3_CREDENTIALS.secretAccessKey);
+  expect(right.of('relay')?.detail).toBe(`127.0.0.1:${relay.port} accepts the credentials.`);
+  expect(right.of('content archive')?.status).toBe('ok');
+  expect(s3.objects.size).toBe(0);
+  const wrong = await examineWith('wrong', 'wrong');
+  expect(wrong.of('relay')).toMatchObject({
+    status: 'warn',
+    detail: expect.stringContaining('wrong'),
+    fix: expect.stringContaining('DELIVERY_ROUTE'),
+  });
+  expect(wrong.of('content archive')).toMatchObject({
+    status: 'fail',
+    detail: expect.stringContaining('403'),
+  });
 });
 
 /** Receives the write-ahead log as a standby does, until it is disposed of. */

@@ -46,12 +46,16 @@ test('a server starts from a backup that was taken while mail was accepted', {
     );
 
     expect(await send(server, key)).toMatch(/^msg_/);
+    // A reader that follows the original past the backup must see what the copy does later.
+    const { cursor } = await eventsAfter(server, key);
     await second.start();
     await until(async () => {
       const states = await Promise.all(before.map((id) => statusOf(second, key, id)));
       return states.every((status) => status === 'delivered');
     });
-    expect(await send(second, key)).toMatch(/^msg_/);
+    const sent = await send(second, key);
+    expect(sent).toMatch(/^msg_/);
+    await until(async () => (await eventsAfter(second, key, cursor)).messages.includes(sent));
     expect(await Promise.all([server.stop(), second.stop()])).toEqual([0, 0]);
   } finally {
     over.abort();
@@ -205,4 +209,25 @@ async function call(
   const message = (await answer.json()) as { id: string; status: string };
   if (!answer.ok) throw new Error(`${place}: ${answer.status} ${JSON.stringify(message)}`);
   return message;
+}
+
+interface EventPage {
+  data: { data: { message_id?: string } }[];
+  next_cursor: string | null;
+  has_more: boolean;
+}
+
+/** Reads the event feed to its end. */
+async function eventsAfter(server: ServerProcess, key: string, from?: string) {
+  const messages: string[] = [];
+  let cursor = from;
+  for (;;) {
+    const url = new URL('/api/v1/events?limit=100', server.url);
+    if (cursor !== undefined) url.searchParams.set('cursor', cursor);
+    const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+    const page = (await response.json()) as EventPage;
+    messages.push(...page.data.flatMap(({ data }) => data.message_id ?? []));
+    cursor = page.next_cursor ?? cursor;
+    if (!page.has_more) return { messages, cursor };
+  }
 }

@@ -42,6 +42,9 @@ it('creates a key, prints it once, and rejects a second server', async () => {
   const keys = await fetch(new URL('/api/v1/api-keys', reading.url), reading);
   expect(await keys.json()).toMatchObject({ code: 'insufficient_scope' });
 
+  const metrics = await (await fetch(new URL('/metrics', reading.url))).text();
+  expect(metrics).toMatch(/^postrider_disk_free_bytes [1-9][0-9]+$/m);
+
   const second = await runPostrider(['start'], { env: { DATA_DIR: folder.path, PORT: '0' } });
   expect(second.code).toBe(1);
   expect(second.stderr).toMatch(/^Another Postrider server .* is already using DATA_DIR .*\n$/);
