@@ -46,14 +46,14 @@ export function AppLayout() {
           <SidebarContent openPalette={openPalette} />
         </aside>
         <div className="flex min-w-0 flex-1 flex-col print:block">
-          <div className="flex h-12 shrink-0 items-center gap-2 px-2 lg:hidden print:hidden">
+          <header className="flex h-12 shrink-0 items-center gap-2 px-2 lg:hidden print:hidden">
             <IconButton icon={MenuIcon} label="Open navigation" onClick={() => setDrawer(true)} />
             <span className="flex-1 text-sm font-semibold">Postrider</span>
             <IconButton icon={Search} label="Search" onClick={openPalette} />
             <div className="w-28">
               <ModeSwitch />
             </div>
-          </div>
+          </header>
           <Content />
         </div>
       </div>
