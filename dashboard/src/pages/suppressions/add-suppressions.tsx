@@ -22,7 +22,7 @@ export function AddSuppressions({ onClose }: { onClose: () => void }) {
   const [reason, setReason] = useState<Reason>('manual');
   const [stream, setStream] = useState('');
   const [note, setNote] = useState('');
-  /** The lines that the errors are about: the text may have changed since. */
+  /** The entries that the errors are about: the text may have changed since. */
   const [sent, setSent] = useState<readonly string[]>([]);
   const lines = [...new Set(text.split(/[\s,;]+/).filter((line) => line !== ''))];
   const adding = useMutation({
@@ -93,7 +93,7 @@ export function AddSuppressions({ onClose }: { onClose: () => void }) {
         {invalid.length > 0 && (
           <Alert
             tone="bad"
-            title={`${formatCount(invalid.length, 'invalid line')}. ${added === 0 ? 'Nothing was' : added === 1 ? '1 other was' : `${formatNumber(added)} others were`} added.`}
+            title={`${formatCount(invalid.length, 'invalid entry', 'invalid entries')}. ${added === 0 ? 'Nothing was' : added === 1 ? '1 other was' : `${formatNumber(added)} others were`} added.`}
           >
             <ul className="list-disc pl-4">
               {invalid.slice(0, 8).map(({ pointer = '', detail }) => (
