@@ -383,6 +383,15 @@ browserSuite('accessibility and layout', (suite) => {
     await expectToFit(page);
   });
 
+  test('the account menu is in view on a low window', async () => {
+    const page = await show('/app/team');
+    await page.setViewportSize({ width: 1366, height: 640 });
+    const menu = page.getByRole('complementary').getByRole('button', { name: 'owner' });
+    await menu.waitFor();
+    const box = await menu.boundingBox();
+    expect((box?.y ?? 640) + (box?.height ?? 0)).toBeLessThanOrEqual(640);
+  });
+
   test('a tab that does not exist shows the first one', async () => {
     const page = await show('/app/settings?tab=billing');
     await page.getByRole('tab', { name: 'Your account', selected: true }).waitFor();
