@@ -14,6 +14,16 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          // Otherwise each icon and hook is a file of its own: thirty more requests for the first page.
+          groups: [
+            { name: 'shared', test: /node_modules\/(lucide-react|@tanstack|react|react-dom)\// },
+          ],
+        },
+      },
+    },
   },
   server: {
     // For `npm run dev` next to a running server: proxy the API and the shared assets.

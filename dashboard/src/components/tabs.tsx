@@ -7,6 +7,7 @@ export interface Tab {
   content: ReactNode;
 }
 
+/** A value that is not among the tabs, such as that of an old link, shows the first one. */
 export function Tabs({
   tabs,
   value,
@@ -21,7 +22,11 @@ export function Tabs({
   extra?: ReactNode;
 }) {
   return (
-    <Radix.Root value={value} onValueChange={onChange} className="min-w-0">
+    <Radix.Root
+      value={tabs.some(({ id }) => id === value) ? value : (tabs[0]?.id ?? value)}
+      onValueChange={onChange}
+      className="min-w-0"
+    >
       <div className="flex flex-wrap items-center gap-x-3 border-b border-line">
         <Radix.List
           aria-label={label}

@@ -1,5 +1,7 @@
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
-import { relativeTime, upcomingTime } from './time.tsx';
+import { dateAndTime, ExactTime, relativeTime, upcomingTime } from './time.tsx';
 
 const NOW = Date.parse('2026-11-15T09:00:00Z');
 const after = (seconds: number): string => new Date(NOW + seconds * 1000).toISOString();
@@ -12,4 +14,10 @@ test.each([
 ])('%d seconds from now', (seconds, relative, upcoming) => {
   expect(relativeTime(after(seconds), NOW)).toBe(relative);
   expect(upcomingTime(after(seconds), NOW)).toBe(upcoming);
+});
+
+test('the hour after midnight is 00', () => {
+  const at = new Date(2026, 10, 15, 0, 5).toISOString();
+  expect(dateAndTime(at)).toContain('00:05:00');
+  expect(renderToStaticMarkup(createElement(ExactTime, { at }))).toContain('00:05:00</time>');
 });

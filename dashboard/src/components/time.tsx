@@ -74,6 +74,7 @@ export function upcomingTime(at: string, now: number): string {
 const exact = new Intl.DateTimeFormat(undefined, {
   dateStyle: 'medium',
   timeStyle: 'medium',
+  hourCycle: 'h23',
 });
 
 /** The local date and time, for use in a sentence. */
@@ -96,7 +97,7 @@ const clockTime = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
-  hour12: false,
+  hourCycle: 'h23',
 });
 const dayTime = new Intl.DateTimeFormat(undefined, {
   month: 'short',
@@ -104,7 +105,7 @@ const dayTime = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
-  hour12: false,
+  hourCycle: 'h23',
 });
 
 /** The time of day, with the date unless it is today. */

@@ -46,14 +46,14 @@ export function AppLayout() {
           <SidebarContent openPalette={openPalette} />
         </aside>
         <div className="flex min-w-0 flex-1 flex-col print:block">
-          <div className="flex h-12 shrink-0 items-center gap-2 px-2 lg:hidden print:hidden">
+          <header className="flex h-12 shrink-0 items-center gap-2 px-2 lg:hidden print:hidden">
             <IconButton icon={MenuIcon} label="Open navigation" onClick={() => setDrawer(true)} />
             <span className="flex-1 text-sm font-semibold">Postrider</span>
             <IconButton icon={Search} label="Search" onClick={openPalette} />
             <div className="w-28">
               <ModeSwitch />
             </div>
-          </div>
+          </header>
           <Content />
         </div>
       </div>
@@ -107,8 +107,10 @@ function SidebarContent({
         <span className="flex-1 text-left">Search or jump to…</span>
         <kbd className="font-mono text-2xs">{PALETTE_KEYS}</kbd>
       </button>
-      <Navigation {...(onChoose ? { onChoose } : {})} />
-      <div className="flex-1" />
+      {/* The account stays in view below it, except in very low windows, where everything scrolls. */}
+      <div className="-mx-1 min-h-48 flex-1 overflow-y-auto px-1">
+        <Navigation {...(onChoose ? { onChoose } : {})} />
+      </div>
       <AccountMenu />
     </>
   );
@@ -136,7 +138,7 @@ function NavigationDrawer({
       }}
       className="drawer m-0 h-dvh max-h-dvh w-68 bg-canvas text-ink shadow-pop"
     >
-      <div className="flex min-h-full flex-col gap-3 px-2.5 pt-3 pb-2">{children}</div>
+      <div className="flex h-full flex-col gap-3 overflow-y-auto px-2.5 pt-3 pb-2">{children}</div>
     </dialog>
   );
 }

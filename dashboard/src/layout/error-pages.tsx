@@ -1,5 +1,6 @@
 import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router';
 import { Compass } from 'lucide-react';
+import { useCallback, useEffect } from 'react';
 import { ErrorAlert } from '../components/alert.tsx';
 import { buttonClass } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -8,7 +9,11 @@ import { Page } from '../components/page.tsx';
 export function PageError({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
   // Reload failed data before rendering the page again.
-  const retry = () => void router.invalidate().then(reset);
+  const retry = useCallback(() => void router.invalidate().then(reset), [router, reset]);
+  useEffect(() => {
+    addEventListener('online', retry);
+    return () => removeEventListener('online', retry);
+  }, [retry]);
   return (
     <div className="p-6">
       <ErrorAlert error={error} onRetry={retry} />

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { AtSign, BookUser, FileCode2, KeyRound, type LucideIcon, Webhook } from 'lucide-react';
+import { AtSign, Ban, BookUser, FileCode2, KeyRound, type LucideIcon, Webhook } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { type Api, unwrap } from '../api/client.ts';
 import { fetchAllRows } from '../api/pagination.ts';
@@ -20,7 +20,7 @@ const TYPING_MS = 150;
 const MIN_LENGTH = 2;
 const MAX_ROWS = 4;
 
-/** Templates, domains, contacts, webhooks and keys whose name or address contains the text. */
+/** Templates, domains, contacts, suppressions, webhooks and keys whose name or address contains the text. */
 export function usePaletteResults(text: string): PaletteResult[] {
   const { api, key } = useApi();
   const can = useCan();
@@ -98,6 +98,20 @@ const SOURCES: Source[] = [
         icon: BookUser,
         target: { to: '/contacts', search: { open: email } },
       }));
+    },
+  },
+  {
+    permission: 'read:suppressions',
+    find: async (api, q) => {
+      const query = { q, limit: MAX_ROWS };
+      const page = await unwrap(api.GET('/api/v1/suppressions', { params: { query } }));
+      return page.data.flatMap(({ id, email, domain, stream }) => {
+        const name = email ?? domain;
+        if (name === null) return [];
+        const hint = stream === null ? 'Suppressed' : `Suppressed in ${stream}`;
+        const target = { to: '/suppressions', search: { q: name } };
+        return [{ id, label: name, hint, icon: Ban, target }];
+      });
     },
   },
   {

@@ -35,7 +35,7 @@ const time = new Intl.DateTimeFormat('en', {
   day: 'numeric',
   hour: '2-digit',
   minute: '2-digit',
-  hour12: false,
+  hourCycle: 'h23',
 });
 const timeOfYear = new Intl.DateTimeFormat('en', {
   year: 'numeric',
@@ -43,7 +43,7 @@ const timeOfYear = new Intl.DateTimeFormat('en', {
   day: 'numeric',
   hour: '2-digit',
   minute: '2-digit',
-  hour12: false,
+  hourCycle: 'h23',
 });
 
 /** A short text for the filter, in local time. */

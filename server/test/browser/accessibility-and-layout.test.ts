@@ -376,6 +376,28 @@ browserSuite('accessibility and layout', (suite) => {
     }
   });
 
+  test('the empty test inbox says on a phone how to fill it', async () => {
+    const page = await show('/app/test-inbox');
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.getByRole('link', { name: 'Create test key' }).waitFor();
+    await expectToFit(page);
+  });
+
+  test('the account menu is in view on a low window', async () => {
+    const page = await show('/app/team');
+    await page.setViewportSize({ width: 1366, height: 640 });
+    const menu = page.getByRole('complementary').getByRole('button', { name: 'owner' });
+    await menu.waitFor();
+    const box = await menu.boundingBox();
+    expect((box?.y ?? 640) + (box?.height ?? 0)).toBeLessThanOrEqual(640);
+  });
+
+  test('a tab that does not exist shows the first one', async () => {
+    const page = await show('/app/settings?tab=billing');
+    await page.getByRole('tab', { name: 'Your account', selected: true }).waitFor();
+    await page.getByRole('tabpanel').getByLabel('Current password').waitFor();
+  });
+
   test.each(VIEWS)('$name', async ({ path, open }) => {
     const url = path(await sampleData());
     const page = await ownersPage();

@@ -9,6 +9,8 @@ import { browserSuite } from '../harness/browser/browser.ts';
  */
 
 const MAX_FIRST_LOAD_BYTES = 300_000;
+/** Browsers load six files at a time over HTTP/1.1. */
+const MAX_FIRST_SCRIPTS = 36;
 const MESSAGES = 3_000;
 const BATCH = 500;
 const MAX_ELEMENTS = 2_500;
@@ -26,6 +28,8 @@ browserSuite('dashboard performance', (suite) => {
     const first = await total(files);
     expect(first).toBeGreaterThan(50_000);
     expect(first).toBeLessThan(MAX_FIRST_LOAD_BYTES);
+    const scripts = [...files.keys()].filter((url) => url.endsWith('.js'));
+    expect(scripts.length).toBeLessThan(MAX_FIRST_SCRIPTS);
     await page.goto('/app/messages');
     await page.getByRole('heading', { name: 'Messages', exact: true }).waitFor();
     expect(await total(files)).toBeLessThan(MAX_FIRST_LOAD_BYTES);

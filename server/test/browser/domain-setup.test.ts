@@ -65,7 +65,8 @@ browserSuite(
       await publishShown(records.filter((record) => record !== mx));
       dns.set(mx?.name as string, 'MX', ['10 mail.elsewhere.test']);
       await page.getByRole('button', { name: /^Check (now|again)$/ }).click();
-      await page.getByText('1 record missing').waitFor();
+      await page.getByText('1 record wrong').waitFor();
+      await page.getByText(/^Correct the records below/).waitFor();
       const table = page.getByRole('table', { name: 'DNS records' });
       await expect.poll(() => table.getByRole('row', { name: /Wrong$/ }).count()).toBe(1);
       await table.getByText(/^10 mail\.elsewhere\.test$/).waitFor();

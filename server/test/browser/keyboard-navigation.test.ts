@@ -116,12 +116,13 @@ browserSuite('keyboard navigation', (suite) => {
     await page.getByText('ID not found').waitFor();
   });
 
-  test('the command palette finds templates, domains, contacts, webhooks and keys', async () => {
+  test('the command palette finds templates, domains, contacts, suppressions, webhooks and keys', async () => {
     const { call, liveKey } = suite.app();
     const body = { key: 'palette-welcome', name: 'Palette welcome', subject: '-', html: '-' };
     await call('POST', '/templates', { body });
     await call('POST', '/domains', { key: liveKey, body: { name: 'palette.example' } });
     await call('PUT', '/contacts/jane@palette.example', { body: {} });
+    await call('POST', '/suppressions', { body: { email: 'palette.joe@example.com' } });
     await call('POST', '/webhooks', { body: { url: 'https://hooks.palette.example/in' } });
     await call('POST', '/api-keys', { body: { name: 'Palette report' } });
     const page = await suite.openAs('owner', { mode: 'test' });
@@ -140,6 +141,9 @@ browserSuite('keyboard navigation', (suite) => {
     await page.waitForURL('**/app/contacts?open=*');
     await page.getByRole('dialog').waitFor();
     await keys(page, 'Escape');
+    await openResult(/^palette\.joe@example\.com Suppressed$/);
+    await page.waitForURL('**/app/suppressions?q=palette.joe*');
+    await page.getByRole('table').getByText('palette.joe@example.com').waitFor();
     await openResult(/^https:..hooks/);
     await page.waitForURL('**/app/webhooks/whk_*');
     await openResult(/^Palette report/);

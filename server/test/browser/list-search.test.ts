@@ -180,6 +180,26 @@ browserSuite('list search', (suite) => {
     ]);
   });
 
+  test('invalid entries of a list of suppressions are named, also after the text changed', async () => {
+    const page = await suite.openAs('developer');
+    await page.goto('/app/suppressions?new=true');
+    const dialog = page.getByRole('dialog');
+    const text = dialog.getByLabel('Addresses or domains');
+    await text.fill('jane@@example.com\nlocalhost');
+    await dialog.getByRole('button', { name: 'Add 2' }).click();
+    await dialog.getByText('2 invalid entries. Nothing was added.').waitFor();
+    const lines = dialog.getByRole('alert').getByRole('listitem');
+    expect(await lines.allTextContents()).toEqual([
+      'jane@@example.com The address has more than one @.',
+      'localhost The domain has no dot: a full name such as example.com is required.',
+    ]);
+    await text.fill('localhost\nlines.one@example.com\nlines.two@example.com');
+    expect(await lines.first().textContent()).toContain('jane@@example.com');
+    await dialog.getByRole('button', { name: 'Add 3' }).click();
+    await dialog.getByText('1 invalid entry. 2 others were added.').waitFor();
+    expect(await lines.first().textContent()).toContain('localhost The domain has no dot');
+  });
+
   test('keys and domains can be searched too', async () => {
     await suite.app().call('POST', '/api-keys', { body: { name: 'Night report' } });
     const page = await suite.openAs('owner');

@@ -22,4 +22,17 @@ browserSuite('server outage', (suite) => {
     const expected = /ERR_CONNECTION_REFUSED|Can’t reach the server|Failed to fetch dynamically/;
     expect(suite.takeErrors().filter((error) => !expected.test(error))).toEqual([]);
   });
+
+  test('a page that could not be loaded without a network loads when it is back', async () => {
+    const page = await suite.openAs('owner', { fresh: true });
+    await page.goto('/app/suppressions');
+    await page.getByRole('heading', { name: 'Suppressions', exact: true }).waitFor();
+    await page.context().setOffline(true);
+    await page.getByRole('link', { name: 'Streams' }).click();
+    await page.getByRole('alert').getByText('Can’t reach the server.').waitFor();
+    await page.context().setOffline(false);
+    await page.getByRole('heading', { name: 'Streams', exact: true }).waitFor();
+    const expected = /ERR_INTERNET_DISCONNECTED|Can’t reach the server|Failed to fetch dynamically/;
+    expect(suite.takeErrors().filter((error) => !expected.test(error))).toEqual([]);
+  });
 });

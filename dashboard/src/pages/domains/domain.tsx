@@ -84,7 +84,18 @@ function isSetUp(domain: Domain | undefined): boolean {
 }
 
 function StatusAlert({ domain }: { domain: Domain }) {
-  const missing = domain.records.filter(({ required, status }) => required && status !== 'found');
+  const needed = domain.records.filter(({ required, status }) => required && status !== 'found');
+  const wrong = needed.filter(({ status }) => status === 'wrong').length;
+  const unchecked = needed.filter(({ status }) => status === 'lookup_failed').length;
+  const missing = needed.length - wrong - unchecked;
+  const counts = [
+    { count: missing, label: 'missing' },
+    { count: wrong, label: 'wrong' },
+    { count: unchecked, label: 'not checked' },
+  ]
+    .filter(({ count }) => count > 0)
+    .map(({ count, label }, i) => `${i === 0 ? formatCount(count, 'record') : count} ${label}`)
+    .join(', ');
 
   switch (domain.status) {
     case 'pending':
@@ -93,12 +104,13 @@ function StatusAlert({ domain }: { domain: Domain }) {
           tone="info"
           title={
             domain.checked_at === null
-              ? `Add ${formatCount(missing.length, 'DNS record')} to verify this domain`
-              : `${formatCount(missing.length, 'record')} missing`
+              ? `Add ${formatCount(needed.length, 'DNS record')} to verify this domain`
+              : counts
           }
         >
           <p>
-            Add the records below at your DNS provider. We’ll {domain.checked_at && 're'}check{' '}
+            {missing === 0 ? 'Correct' : wrong === 0 ? 'Add' : 'Add or correct'} the records below
+            at your DNS provider. We’ll {domain.checked_at && 're'}check{' '}
             {domain.next_check_at ? <Time at={domain.next_check_at} upcoming /> : 'automatically'}.
             DNS changes can take a while to propagate.
           </p>
@@ -106,10 +118,10 @@ function StatusAlert({ domain }: { domain: Domain }) {
       );
     case 'degraded':
       return (
-        <Alert tone="warn" title="A DNS record is missing">
+        <Alert tone="warn" title={counts}>
           <p>
             The domain can still send, but will stop <Time at={domain.sending_stops_at} upcoming />{' '}
-            unless the record is restored.
+            unless its DNS is corrected.
           </p>
         </Alert>
       );
@@ -117,7 +129,7 @@ function StatusAlert({ domain }: { domain: Domain }) {
       return (
         <Alert tone="bad" title="Sending has stopped">
           <p>
-            Required records were missing for too long. Restore them and sending resumes
+            Required records were missing or wrong for too long. Correct them and sending resumes
             automatically.
           </p>
         </Alert>

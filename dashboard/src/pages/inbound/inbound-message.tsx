@@ -78,7 +78,7 @@ export function InboundMessagePage() {
           )}
           <InboundContent message={message} />
         </div>
-        <aside className="grid min-w-0 gap-4">
+        <aside aria-label="Details" className="grid min-w-0 gap-4">
           <AuthenticationResults authentication={message.authentication} />
           <Details message={message} />
         </aside>

@@ -94,7 +94,7 @@ export function MessagePage() {
             ]}
           />
         </div>
-        <aside className="grid min-w-0 gap-4">
+        <aside aria-label="Details" className="grid min-w-0 gap-4">
           <Recipients recipients={message.recipients} />
           <Details message={message} />
           <Replies message={message} />

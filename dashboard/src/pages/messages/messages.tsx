@@ -163,16 +163,22 @@ function MessageRow({
           to="/messages/$id"
           params={{ id: message.id }}
           data-row
-          dir="auto"
-          className="cover min-w-0 scroll-mt-12 truncate text-left text-soft md:text-ink"
+          className="cover flex h-5 min-w-0 scroll-mt-12 flex-wrap items-baseline gap-x-2 overflow-hidden text-soft md:text-ink"
         >
-          {message.subject === '' ? (
-            <span className="text-faint">No subject</span>
-          ) : (
-            message.subject
-          )}
+          <span
+            dir="auto"
+            className={classNames(
+              'max-w-full truncate text-left',
+              message.subject === '' && 'text-faint',
+            )}
+          >
+            {message.subject || 'No subject'}
+          </span>
+          {/* Without room for its first words, it wraps out of sight. */}
           {explanation !== undefined && (
-            <bdi className="ms-2 text-xs text-faint">{firstSentence(explanation)}</bdi>
+            <bdi className="min-w-0 flex-1 basis-32 truncate text-xs leading-5 text-faint">
+              {firstSentence(explanation)}
+            </bdi>
           )}
         </Link>
         <span className="ml-auto hidden max-w-1/2 shrink-0 items-center gap-1 overflow-hidden xl:flex">

@@ -26,7 +26,7 @@ export function OperatorAuditLogPage() {
           <thead>
             <tr>
               <Th>Change</Th>
-              <Th>Target</Th>
+              <Th hideBelow="md">Target</Th>
               <Th>Actor</Th>
               <Th hideBelow="md">IP address</Th>
               <Th>Time</Th>
@@ -35,8 +35,13 @@ export function OperatorAuditLogPage() {
           <tbody>
             {list.rows.map(({ id, action, target, actor, ip, created_at }) => (
               <Tr key={id}>
-                <Td className="font-medium">{actionLabel(action)}</Td>
-                <Td className="font-mono text-xs">{target}</Td>
+                <Td>
+                  <div className="font-medium">{actionLabel(action)}</div>
+                  <div className="font-mono text-xs text-faint md:hidden">{target}</div>
+                </Td>
+                <Td hideBelow="md" className="font-mono text-xs">
+                  {target}
+                </Td>
                 <Td>{actor.type === 'cli' ? 'Command line' : (actor.name ?? actor.id)}</Td>
                 <Td hideBelow="md" className="font-mono text-xs">
                   {ip}

@@ -168,7 +168,11 @@ export function axisOf(steps: readonly Bucket[], interval: Range['interval']): A
   };
 }
 
-const clock = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hour12: false });
+const clock = new Intl.DateTimeFormat('en', {
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+});
 const weekday = new Intl.DateTimeFormat('en', { weekday: 'short' });
 const localDay = {
   format: (ms: number) => `${weekday.format(ms)} ${new Date(ms).getDate()}`,

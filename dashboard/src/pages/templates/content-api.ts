@@ -11,23 +11,28 @@ export type Finding = Schema<'Finding'>;
 export type Rendered = Schema<'RenderedTemplate'>;
 export type Comparison = Schema<'Comparison'>;
 
-export const KINDS: Record<ContentKind, { one: string; many: string; hint: string }> = {
-  template: {
-    one: 'template',
-    many: 'Templates',
-    hint: 'Reusable email content. Send it with its template key.',
-  },
-  layout: {
-    one: 'layout',
-    many: 'Layouts',
-    hint: 'The frame around templates: header, logo, footer. {{ content }} marks where the template goes.',
-  },
-  partial: {
-    one: 'partial',
-    many: 'Partials',
-    hint: 'Content shared by several templates. Include it with {% render "key" %}.',
-  },
-};
+/** The hint says what it is, `use` what it is good for while there is none. */
+export const KINDS: Record<ContentKind, { one: string; many: string; hint: string; use: string }> =
+  {
+    template: {
+      one: 'template',
+      many: 'Templates',
+      hint: 'Reusable email content. Send it with its template key.',
+      use: 'Edit emails without changing your code, and preview them before you publish.',
+    },
+    layout: {
+      one: 'layout',
+      many: 'Layouts',
+      hint: 'The frame around templates: header, logo, footer. {{ content }} marks where the template goes.',
+      use: 'Change the header or footer of all templates in one place.',
+    },
+    partial: {
+      one: 'partial',
+      many: 'Partials',
+      hint: 'Content shared by several templates. Include it with {% render "key" %}.',
+      use: 'Change what several templates share in one place.',
+    },
+  };
 
 export function isKind(text: string | undefined): text is ContentKind {
   return text !== undefined && text in KINDS;

@@ -175,7 +175,7 @@ function NoTemplates({ kind, action }: { kind: ContentKind; action: React.ReactN
         )
       }
     >
-      {KINDS[kind].hint}
+      {KINDS[kind].use}
     </EmptyState>
   );
 }

@@ -154,28 +154,27 @@ function InboxMessageView({
 function Envelope({ message }: { message: InboxMessage }) {
   const sender = message.from.name || message.from.email;
   return (
-    <div className="mt-3 mb-4 flex flex-wrap items-center gap-x-3 gap-y-1 sm:flex-nowrap">
+    <div className="mt-3 mb-4 flex items-center gap-3">
       <span
         aria-hidden
         className="inline-flex size-9 shrink-0 items-center justify-center rounded-full bg-accent-wash font-semibold text-accent-ink"
       >
         {[...sender][0]?.toUpperCase()}
       </span>
-      <div className="min-w-0 flex-1 text-sm">
-        <div className="break-words">
-          <span className="font-medium">{sender}</span>
-          {message.from.name && <span className="text-faint"> &lt;{message.from.email}&gt;</span>}
+      <div className="flex min-w-0 flex-1 flex-wrap items-center gap-x-3 gap-y-1">
+        <div className="min-w-0 flex-1 basis-60 text-sm">
+          <div className="break-words">
+            <span className="font-medium">{sender}</span>
+            {message.from.name && <span className="text-faint"> &lt;{message.from.email}&gt;</span>}
+          </div>
+          <div className="break-words text-soft">
+            to {message.to.map(({ email, name }) => name || email).join(', ')}
+          </div>
         </div>
-        <div className="break-words text-soft">
-          to {message.to.map(({ email, name }) => name || email).join(', ')}
-        </div>
+        <time dateTime={message.arrived_at} className="shrink-0 text-xs text-faint">
+          {dateAndTime(message.arrived_at)}
+        </time>
       </div>
-      <time
-        dateTime={message.arrived_at}
-        className="shrink-0 text-xs text-faint max-sm:basis-full max-sm:pl-12"
-      >
-        {dateAndTime(message.arrived_at)}
-      </time>
     </div>
   );
 }

@@ -72,6 +72,8 @@ function Mailbox() {
     [queries],
   );
   const rows = list.rows.filter((row) => !hidden.has(row.id));
+  const empty = rows.length === 0 && !list.isPending;
+  const nothingYet = empty && !to && id === undefined;
   const open = (next: string | undefined) =>
     void navigate({
       to: '/test-inbox',
@@ -87,11 +89,12 @@ function Mailbox() {
     if (on && gone === id) open(undefined);
   };
   return (
-    <div className="flex h-full min-h-0">
+    <div className={classNames('flex h-full min-h-0', nothingYet && 'max-md:flex-col')}>
       <div
         data-scroller
         className={classNames(
-          'h-full w-full shrink-0 overflow-y-auto md:w-80 md:border-r md:border-line lg:w-92',
+          'w-full shrink-0 overflow-y-auto md:h-full md:w-80 md:border-r md:border-line lg:w-92',
+          !nothingYet && 'h-full',
           id !== undefined && 'hidden md:block',
         )}
       >
@@ -100,7 +103,12 @@ function Mailbox() {
           list={{ ...list, rows }}
           errorClassName="m-4"
           empty={
-            <p className="px-4 py-10 text-center text-sm text-soft">
+            <p
+              className={classNames(
+                'px-4 py-10 text-center text-sm text-soft',
+                nothingYet && 'hidden md:block',
+              )}
+            >
               {to ? 'No messages for this address.' : 'No messages yet.'}
             </p>
           }
@@ -116,11 +124,11 @@ function Mailbox() {
         data-scroller
         className={classNames(
           'h-full min-w-0 flex-1 overflow-y-auto',
-          id === undefined && 'hidden md:block',
+          id === undefined && !nothingYet && 'hidden md:block',
         )}
       >
         {id === undefined ? (
-          <NoSelection empty={rows.length === 0 && !list.isPending} />
+          <NoSelection empty={empty} />
         ) : (
           <InboxMessagePane
             key={id}

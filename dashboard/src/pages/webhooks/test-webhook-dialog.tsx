@@ -32,7 +32,7 @@ export function TestWebhookDialog({ webhook, onClose }: { webhook: Webhook; onCl
   return (
     <Dialog
       title="Send test event"
-      description="Sends a signed sample event once. Not logged."
+      description="Sends a signed sample event once. It is not listed among the deliveries."
       onClose={onClose}
       wide
     >

@@ -307,7 +307,7 @@ export const PROBLEMS = {
     status: 422,
     title: 'The content is not a valid template',
     meaning: 'A placeholder or tag is malformed. `errors` gives the line and column.',
-    fix: 'Correct the position given in errors. Use \\${ or {% raw %} for literal text.',
+    fix: 'Correct the template at that position. Use \\${ or {% raw %} for literal text.',
   },
   template_limit: {
     status: 422,
