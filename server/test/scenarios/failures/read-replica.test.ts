@@ -24,7 +24,12 @@ import { until } from '../../harness/until.ts';
 
 /** A primary and a hot standby that streams from it: two PostgreSQL servers, one a copy of the other. */
 
-const SETTINGS = { fsync: 'off', shared_buffers: '16MB', max_standby_streaming_delay: '-1' };
+const SETTINGS = {
+  hot_standby: 'on',
+  fsync: 'off',
+  shared_buffers: '16MB',
+  max_standby_streaming_delay: '-1',
+};
 const cleanup = new AsyncDisposableStack();
 let standby: EmbeddedPostgres;
 let primaryPool: Pool;
