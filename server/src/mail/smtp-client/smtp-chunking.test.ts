@@ -197,6 +197,21 @@ test('nothing is sent once transmitting is no longer allowed', async () => {
   const connection = await connectionTo(receiver);
   const { recipients } = await connection.send(smtpMessage({ mayTransmit: () => false }));
   expect(recipients[0]).toMatchObject({ failure: { kind: 'aborted', afterFinalDot: false } });
-  await receiver.until(() => receiver.sessions[0]?.closed ?? false);
-  expect(receiver.commands).toHaveLength(1);
+  await connection.quit();
+  expect(receiver.commands).toEqual([expect.stringContaining('EHLO'), 'QUIT']);
+});
+
+test('messages in flight get their replies when the next one may not be sent', async () => {
+  const answer = Promise.withResolvers<string>();
+  await using receiver = await startSmtpReceiver({ keywords, onMessage: () => answer.promise });
+  const connection = await connectionTo(receiver);
+  const first = connection.send(smtpMessage());
+  await receiver.until(() => receiver.messages.length === 1);
+  const { recipients } = await connection.send(smtpMessage({ mayTransmit: () => false }));
+  expect(recipients[0]).toMatchObject({ failure: { kind: 'aborted', afterFinalDot: false } });
+  const quit = connection.quit();
+  answer.resolve('250 2.0.0 ok');
+  expect((await first).recipients[0]).toMatchObject({ accepted: true });
+  await quit;
+  expect(receiver.messages).toHaveLength(1);
 });

@@ -178,7 +178,7 @@ export class SmtpConnection {
     this.#writeAll(this.#finalDot(sending, blocksBytes));
   }
 
-  /** The receiver discards what has no final dot. */
+  /** The receiver discards what has no final dot. All earlier messages have their replies by then. */
   #mayTransmit({ transaction }: ActiveSend): boolean {
     if (transaction.message.mayTransmit()) return true;
     this.destroy();
@@ -201,12 +201,15 @@ export class SmtpConnection {
       if (this.#awaitingFinalReply.length >= this.depth) break;
       const next = this.#queued.shift();
       if (!next) break;
+      if (!next.message.mayTransmit()) {
+        this.#abortUnsent(next);
+        continue;
+      }
       const sending = this.#begin(next, nowMs);
       const { transaction } = sending;
       const commands = this.#nextCommands(sending, nowMs);
       if (transaction.chunked) {
         this.#awaitingFinalReply.push(sending);
-        if (!this.#mayTransmit(sending)) return [];
         transaction.finalDotSent = true;
         const { blocks, blocksBytes } = transaction.message.body;
         pieces.push(commands, ...blocks);
@@ -217,6 +220,17 @@ export class SmtpConnection {
       }
     }
     return pieces;
+  }
+
+  /**
+   * The connection stays open, because messages in flight were handed over: if their replies were lost,
+   * they would be sent again.
+   */
+  #abortUnsent({ message, resolve }: QueuedSend): void {
+    resolve(
+      this.#notSent(message.recipients, smtpError('aborted', 'mail', 'It may not be sent now.')),
+    );
+    if (this.#quitting) this.#quitWhenIdle();
   }
 
   #nextCommands(sending: ActiveSend, nowMs: number): string {
