@@ -9,7 +9,7 @@ import { useLinkToken } from './link-token.ts';
 import { ME_QUERY_KEY, useMeQuery } from './session.ts';
 import { ForgotPassword, SignInForm } from './sign-in-form.tsx';
 
-/** Confirms a new sign-in address. The link works only for the account that requested it. */
+/** Confirms a sign-in address. The link works only for the account that requested it. */
 export function ConfirmEmailPage() {
   const queries = useQueryClient();
   const token = useLinkToken();
@@ -20,7 +20,7 @@ export function ConfirmEmailPage() {
   });
   if (confirming.data) {
     return (
-      <CardPage title="Email changed">
+      <CardPage title="Email confirmed">
         <p className="mb-4 text-sm text-soft">
           You now sign in with {confirming.data.email}. You’ve been signed out everywhere else.
         </p>
@@ -41,7 +41,7 @@ export function ConfirmEmailPage() {
     return (
       <CardPage
         title="Confirm email"
-        description="Sign in with your current address to confirm the new one."
+        description="Sign in with your current address to continue."
         below={<ForgotPassword />}
       >
         <SignInForm onDone={() => confirming.mutate()} />
@@ -53,12 +53,12 @@ export function ConfirmEmailPage() {
       title="Confirm email"
       description={
         <>
-          Change the sign-in address of{' '}
-          <strong className="font-medium text-ink">{me.data.email}</strong>?
+          This link confirms an email address for the account of{' '}
+          <strong className="font-medium text-ink">{me.data.email}</strong>.
         </>
       }
     >
-      <CardForm saving={confirming} submitLabel="Confirm new address" />
+      <CardForm saving={confirming} submitLabel="Confirm address" />
     </CardPage>
   );
 }

@@ -46,3 +46,44 @@ test.each([
   const { rows: moved } = await source.pool.query('select url from moved_workspaces');
   expect(moved).toEqual([{ url: expected === 1 ? null : targetUrl }]);
 });
+
+test('an account at the target whose address is not verified is claimed by a verified member', async () => {
+  await using source = await createTestDatabase();
+  await using target = await createTestDatabase();
+  const now = new Date();
+  const workspaceId = uuidv7(now.getTime());
+  await source.pool.query(`insert into workspaces (id, name, created_at) values ($1, 'Shop', $2)`, [
+    workspaceId,
+    now,
+  ]);
+  const add = async ({ pool }: typeof source, email: string, verifiedAt: Date | null) => {
+    const id = uuidv7(now.getTime());
+    await pool.query(
+      `insert into people (id, email, email_key, name, password_hash, created_at, email_verified_at)
+       values ($1, $2, $2, 'Jane', 'a hash', $3, $4)`,
+      [id, email, now, verifiedAt],
+    );
+    return id;
+  };
+  for (const [email, verifiedAt] of [
+    ['proved@shop.example', now],
+    ['unproved@shop.example', null],
+  ] as const) {
+    const personId = await add(source, email, verifiedAt);
+    await source.pool.query(
+      `insert into memberships (workspace_id, person_id, role, created_at) values ($1, $2, 'owner', $3)`,
+      [workspaceId, personId, now],
+    );
+    await add(target, email, null);
+  }
+  const parts = { source: source.pool, target: target.pool, clock: systemClock };
+  await new WorkspaceMove(parts, workspaceId).run();
+  const { rows } = await target.pool.query(
+    `select p.email, p.password_hash, p.email_verified_at is not null as verified
+       from people p join memberships m on m.person_id = p.id order by p.email`,
+  );
+  expect(rows).toEqual([
+    { email: 'proved@shop.example', password_hash: null, verified: true },
+    { email: 'unproved@shop.example', password_hash: 'a hash', verified: false },
+  ]);
+});

@@ -1,4 +1,5 @@
 import { readBaseUrl } from '../accounts/moved-workspace-store.ts';
+import { claimAccount } from '../accounts/people/claim-account.ts';
 import { findPeopleByEmail, personExists } from '../accounts/workspace-move-store.ts';
 import type { PoolClient, Queryable } from '../db/connections/pool.ts';
 import { describeTable, insertRows, readRows, type TextRow } from '../db/statements/copy-rows.ts';
@@ -29,6 +30,10 @@ export async function copyMembers(
     const same = known.get(String(person.email_key));
     const isFree = same === undefined && !(await personExists(to, id));
     ids.set(id, same ?? (isFree ? id : uuidv7(clock.now())));
+    // Anyone could have created an account whose address is not verified, and must not become a member.
+    if (same !== undefined && person.email_verified_at !== null) {
+      await claimAccount(to, same, clock.now());
+    }
   }
   const added = found.filter((person) => !known.has(String(person.email_key)));
   await insertRows(

@@ -22,6 +22,27 @@ async function linkTo(path: string): Promise<string> {
 browserSuite(
   'account changes',
   (suite) => {
+    test('an address that is not verified is verified with a link to it', async () => {
+      const app = suite.app();
+      const person = await createPerson(app, 'ann@old.example', 'owner', app.workspaceId, false);
+      const page = await suite.openFor(person);
+      await page.goto('/app/settings');
+      await page.getByText('Not verified yet.').waitFor();
+      await page.getByRole('button', { name: 'Verify email' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Your password').fill(PASSWORD);
+      expect(await accessibilityViolations(page)).toEqual([]);
+      await dialog.getByRole('button', { name: 'Send link' }).click();
+      await dialog.getByText('We sent a link to ann@old.example').waitFor();
+      await page.goto(await linkTo('confirm-email'));
+      await page.getByRole('button', { name: 'Confirm address' }).click();
+      await page.getByText('You now sign in with ann@old.example').waitFor();
+      await page.goto('/app/settings');
+      await page.getByRole('button', { name: 'Change email' }).waitFor();
+      expect(await page.getByRole('button', { name: 'Verify email' }).count()).toBe(0);
+      lines.length = 0;
+    });
+
     test('the email address is changed, and the change is undone', async () => {
       const person = await createPerson(suite.app(), 'jane@old.example', 'owner');
       const page = await suite.openFor(person);

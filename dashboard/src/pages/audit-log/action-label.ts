@@ -63,6 +63,7 @@ export const ACTION_LABELS: Record<string, string> = {
   signInBySingleSignOn: 'Signed in with single sign-on',
   joinBySingleSignOn: 'Joined with single sign-on',
   changeRoleBySingleSignOn: 'Role changed by single sign-on',
+  removeCredentialsBySingleSignOn: 'Earlier sign-in methods removed by single sign-on',
   completePasswordReset: 'Reset their password',
   changePassword: 'Changed their password',
   updateMe: 'Changed their name',

@@ -9,7 +9,7 @@ import { Field, TextInput } from '../../components/field.tsx';
 import { Section } from '../../components/page.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { ME_QUERY_KEY, useMe } from '../../session/session.ts';
-import { ChangeEmailDialog } from './change-email.tsx';
+import { ChangeEmailDialog, VerifyEmailDialog } from './change-email.tsx';
 import { AccountDeletionSettings } from './delete-account.tsx';
 import { PasskeySettings } from './passkeys.tsx';
 import { SecondFactorSettings } from './second-factor.tsx';
@@ -62,6 +62,7 @@ function NameForm() {
   const queries = useQueryClient();
   const [name, setName] = useState(me.name);
   const [changingEmail, setChangingEmail] = useState(false);
+  const [verifyingEmail, setVerifyingEmail] = useState(false);
   const saving = useMutation({
     mutationFn: () => unwrap(api.PATCH('/api/v1/me', { body: { name: name.trim() } })),
     onSuccess: (changed) => {
@@ -78,11 +79,21 @@ function NameForm() {
           saving.mutate();
         }}
       >
-        <Field label="Email">
+        <Field
+          label="Email"
+          hint={
+            me.email_verified
+              ? undefined
+              : 'Not verified yet. Verify it to join other workspaces, and to keep your passkeys and second factor when you reset your password.'
+          }
+        >
           <TextInput value={me.email} readOnly />
         </Field>
         {me.has_password && (
-          <div>
+          <div className="flex flex-wrap gap-2">
+            {!me.email_verified && (
+              <Button onClick={() => setVerifyingEmail(true)}>Verify email</Button>
+            )}
             <Button onClick={() => setChangingEmail(true)}>Change email</Button>
           </div>
         )}
@@ -109,6 +120,7 @@ function NameForm() {
         </div>
       </form>
       {changingEmail && <ChangeEmailDialog onClose={() => setChangingEmail(false)} />}
+      {verifyingEmail && <VerifyEmailDialog onClose={() => setVerifyingEmail(false)} />}
     </Section>
   );
 }

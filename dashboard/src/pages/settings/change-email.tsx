@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
 import { fieldError } from '../../api/problem.ts';
 import { Alert } from '../../components/alert.tsx';
@@ -17,30 +17,13 @@ export function ChangeEmailDialog({ onClose }: { onClose: () => void }) {
   const me = useMe();
   const [email, setEmail] = useState('');
   const [identity, setIdentity] = useState(EMPTY_IDENTITY);
-  const requesting = useMutation({
-    mutationFn: () =>
-      unwrap(
-        api.POST('/api/v1/me/email', { body: { email: email.trim(), ...identityBody(identity) } }),
-      ),
-  });
+  const requesting = useLinkRequest(email.trim(), identity);
   if (requesting.isSuccess) {
     return (
-      <Dialog title="Check your inbox" onClose={onClose}>
-        <div className="grid gap-4">
-          <Alert tone="good" title="Confirm your new address">
-            <p>
-              We sent a link to {email.trim()}. It expires in one hour. Until you confirm it, you
-              sign in with {me.email}. If no sending domain is set up yet, the link is in the server
-              log.
-            </p>
-          </Alert>
-          <DialogButtons>
-            <Button kind="primary" onClick={onClose}>
-              Done
-            </Button>
-          </DialogButtons>
-        </div>
-      </Dialog>
+      <LinkSent title="Confirm your new address" onClose={onClose}>
+        We sent a link to {email.trim()}. It expires in one hour. Until you confirm it, you sign in
+        with {me.email}. If no sending domain is set up yet, the link is in the server log.
+      </LinkSent>
     );
   }
   return (
@@ -57,6 +40,61 @@ export function ChangeEmailDialog({ onClose }: { onClose: () => void }) {
         </Field>
         <IdentityFields value={identity} onChange={setIdentity} error={requesting.error} />
       </DialogForm>
+    </Dialog>
+  );
+}
+
+/** Sends a link to the sign-in address, which verifies it. */
+export function VerifyEmailDialog({ onClose }: { onClose: () => void }) {
+  const { email } = useMe();
+  const [identity, setIdentity] = useState(EMPTY_IDENTITY);
+  const requesting = useLinkRequest(email, identity);
+  if (requesting.isSuccess) {
+    return (
+      <LinkSent title="Verify your address" onClose={onClose}>
+        We sent a link to {email}. It expires in one hour. If no sending domain is set up yet, the
+        link is in the server log.
+      </LinkSent>
+    );
+  }
+  return (
+    <Dialog title="Verify email" onClose={onClose}>
+      <DialogForm saving={requesting} fields={FIELDS} submitLabel="Send link" onClose={onClose}>
+        <p className="text-sm text-soft">We send a link to {email}, which verifies it.</p>
+        <IdentityFields value={identity} onChange={setIdentity} error={requesting.error} />
+      </DialogForm>
+    </Dialog>
+  );
+}
+
+function useLinkRequest(email: string, identity: typeof EMPTY_IDENTITY) {
+  return useMutation({
+    mutationFn: () =>
+      unwrap(api.POST('/api/v1/me/email', { body: { email, ...identityBody(identity) } })),
+  });
+}
+
+function LinkSent({
+  title,
+  children,
+  onClose,
+}: {
+  title: string;
+  children: ReactNode;
+  onClose: () => void;
+}) {
+  return (
+    <Dialog title="Check your inbox" onClose={onClose}>
+      <div className="grid gap-4">
+        <Alert tone="good" title={title}>
+          <p>{children}</p>
+        </Alert>
+        <DialogButtons>
+          <Button kind="primary" onClick={onClose}>
+            Done
+          </Button>
+        </DialogButtons>
+      </div>
     </Dialog>
   );
 }

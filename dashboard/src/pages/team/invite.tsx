@@ -101,14 +101,15 @@ export function InvitationLinkDialog({
       <div className="grid gap-4">
         {mailed ? (
           <p className="text-sm text-soft">
-            Send this link to {email} yourself. It works once, only for that address, and replaces
-            the earlier link.
+            Send this link to {email} yourself, and to no one else: if that address has no account,
+            the link creates it. It works once and replaces the earlier link.
           </p>
         ) : (
           <Alert tone="info" title="The invitation was not sent by email">
             <p>
               No domain can send email yet, or the address is suppressed. Send this link to {email}{' '}
-              yourself. It works once, only for that address.
+              yourself, and to no one else: if that address has no account, the link creates it. It
+              works once.
             </p>
           </Alert>
         )}

@@ -80,6 +80,7 @@ export class Account {
       id: encodeId('usr', id),
       email: person.email,
       name: person.name,
+      email_verified: person.emailVerifiedAtMs !== null,
       created_at: new Date(person.createdAtMs).toISOString(),
       delete_at: person.deleteAtMs === null ? null : new Date(person.deleteAtMs).toISOString(),
       instance_owner: person.isInstanceOwner && limitOf(session) === null,

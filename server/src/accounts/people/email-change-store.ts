@@ -16,6 +16,8 @@ export interface EmailChange {
 export interface ConfirmedChange extends EmailChange {
   previousEmail: string;
   previousEmailKey: string;
+  /** Null if the previous address was not verified. */
+  previousEmailVerifiedAtMs: number | null;
 }
 
 const CHANGE = { id: 'id', personId: 'person_id', email: 'email', emailKey: 'email_key' } as const;
@@ -23,7 +25,8 @@ const CHANGE = { id: 'id', personId: 'person_id', email: 'email', emailKey: 'ema
 const COLUMNS = selectList<EmailChangesRow, EmailChange>(CHANGE);
 
 const CONFIRMED_COLUMNS = `${COLUMNS}, previous_email as "previousEmail",
-  previous_email_key as "previousEmailKey"`;
+  previous_email_key as "previousEmailKey",
+  previous_email_verified_at as "previousEmailVerifiedAtMs"`;
 
 /** Replaces a pending change of the person. */
 export async function insertChange(
@@ -58,14 +61,22 @@ export async function findPendingChange(
 export async function confirmChange(
   db: Queryable,
   id: string,
-  previous: Pick<Person, 'email' | 'emailKey'>,
+  previous: Pick<Person, 'email' | 'emailKey' | 'emailVerifiedAtMs'>,
   unusedHash: Buffer,
   { nowMs, endsAtMs }: { nowMs: number; endsAtMs: number },
 ): Promise<void> {
   await db.query(
     `update email_changes set previous_email = $2, previous_email_key = $3, token_hash = $4,
-       expires_at = $5, notice_due_at = $6 where id = $1`,
-    [id, previous.email, previous.emailKey, unusedHash, sqlTime(endsAtMs), sqlTime(nowMs)],
+       expires_at = $5, notice_due_at = $6, previous_email_verified_at = $7 where id = $1`,
+    [
+      id,
+      previous.email,
+      previous.emailKey,
+      unusedHash,
+      sqlTime(endsAtMs),
+      sqlTime(nowMs),
+      sqlTime(previous.emailVerifiedAtMs),
+    ],
   );
 }
 

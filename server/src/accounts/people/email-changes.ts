@@ -4,12 +4,14 @@ import { RefusedError } from '../../lib/refused-error.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { type Mailbox, parseMailbox } from '../../mail/address.ts';
 import type { AccountMailer } from './account-mailer.ts';
+import { removeCredentials } from './claim-account.ts';
 import {
   type ConfirmedChange,
   claimNotice,
   confirmChange,
   deleteChangesSince,
   deleteOldChanges,
+  deletePendingChanges,
   findConfirmedChange,
   findPendingChange,
   insertChange,
@@ -34,15 +36,21 @@ import {
 import { hashSecret, newSecret } from './secret-token.ts';
 import { endSessionsOfPerson } from './session-store.ts';
 import type { ClientInfo, NewSession, Sessions, SignedInPerson } from './sessions.ts';
-import { addressTakenEmail, confirmEmailChangeEmail, emailChangedEmail } from './system-emails.ts';
+import {
+  addressTakenEmail,
+  confirmEmailChangeEmail,
+  emailChangedEmail,
+  verifyEmailEmail,
+} from './system-emails.ts';
 
 /**
  * Changes of the sign-in address. A link to the new address confirms the change, in a session of the
  * same person: someone who receives the email because of a typing error cannot take the account. The
  * previous address then gets a link that undoes the change for a week. Undoing sets a new password and
  * removes all passkeys, because anyone who made an unwanted change knows the old password and may have
- * added one. The requester does not learn whether the
- * new address has an account: its owner does, by email.
+ * added one; if the previous address was not verified, the second factor too. The requester does not learn
+ * whether the new address has an account: its owner does, by email. A user whose address is not verified
+ * can request a link to this address itself, which verifies it.
  */
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -74,7 +82,7 @@ export class EmailChanges {
     const { limits, mailer } = this.#parts;
     const parsed = parseMailbox(wanted.email);
     if (!parsed.ok) throw invalidEmail('invalid_email', parsed.detail);
-    if (parsed.mailbox.email === person.email) {
+    if (parsed.mailbox.email === person.email && person.emailVerifiedAtMs !== null) {
       throw invalidEmail('unchanged', 'This is your current address.');
     }
     await reauthenticate(this.#parts, person, wanted, client);
@@ -97,7 +105,11 @@ export class EmailChanges {
       insertChange(db, change, hashSecret(token), nowMs + CONFIRM_MS),
     );
     const link = `${appUrl}/app/confirm-email#${token}`;
-    await mailer.send(person, confirmEmailChangeEmail(email, person, link));
+    const isChange = email !== person.email;
+    const confirmation = isChange
+      ? confirmEmailChangeEmail(email, person, link)
+      : verifyEmailEmail(person, link);
+    await mailer.send(person, confirmation);
   }
 
   /** Ends all other sessions and continues this one under a new secret. */
@@ -128,7 +140,8 @@ export class EmailChanges {
     if (!change) throw invalidLink('Request the change again in the settings of your account.');
     const { email, emailKey } = change;
     const endsAtMs = nowMs + UNDO_MS;
-    await confirmChange(db, change.id, person, hashSecret(newSecret()), { nowMs, endsAtMs });
+    if (email === person.email) await deletePendingChanges(db, personId);
+    else await confirmChange(db, change.id, person, hashSecret(newSecret()), { nowMs, endsAtMs });
     await this.#setEmail(db, personId, { email, emailKey }, nowMs);
     return this.#parts.sessions.start({ ...person, email, emailKey }, client, presented, db);
   }
@@ -167,14 +180,16 @@ export class EmailChanges {
     checkPassword(password, { email: found.previousEmail, name: asking.name }, '/password');
     const passwordHash = await passwords.hash(password);
     await this.#inTransaction(async (db) => {
-      await findPerson(db, found.personId, 'for update');
-      const change = await find(db);
+      const person = await findPerson(db, found.personId, 'for update');
+      const change = person && (await find(db));
       if (!change) throw invalidLink('Ask the operator of this server for help.');
       const { personId, previousEmail: email, previousEmailKey: emailKey } = change;
+      const nowMs = clock.now();
       await deleteChangesSince(db, change);
+      if (change.previousEmailVerifiedAtMs === null) await removeCredentials(db, person, nowMs);
       await updatePassword(db, personId, passwordHash);
       await deletePasskeys(db, personId);
-      await this.#setEmail(db, personId, { email, emailKey }, clock.now());
+      await this.#setEmail(db, personId, { email, emailKey }, nowMs);
     });
     return found.personId;
   }
@@ -185,14 +200,14 @@ export class EmailChanges {
     await deleteOldChanges(pool, clock.now());
   }
 
-  /** Links that were sent to the other address, and all sessions, end with it. */
+  /** A link has verified the address. Links that were sent to the other one, and all sessions, end. */
   async #setEmail(
     db: Queryable,
     personId: string,
     address: Pick<Person, 'email' | 'emailKey'>,
     nowMs: number,
   ): Promise<void> {
-    await updateEmail(db, personId, address);
+    await updateEmail(db, personId, address, nowMs);
     await deleteTokens(db, personId, 'password_reset');
     await deleteTokens(db, personId, 'second_factor');
     await deleteTokens(db, personId, 'passkey');

@@ -24,7 +24,13 @@ import {
 import { findMemberByEmail, insertMembership, lockTeam } from './member-store.ts';
 import type { Passwords } from './passwords.ts';
 import { checkPersonInput, validationFailed } from './person-input.ts';
-import { findPersonByEmail, insertPerson, newPerson, type Person } from './person-store.ts';
+import {
+  findPersonByEmail,
+  insertPerson,
+  newPerson,
+  type Person,
+  setEmailVerified,
+} from './person-store.ts';
 import { hashSecret, newSecret } from './secret-token.ts';
 import type { ClientInfo, NewSession, Sessions, SignedInPerson } from './sessions.ts';
 import { invitationEmail, type SendSystemEmail } from './system-emails.ts';
@@ -34,6 +40,9 @@ import { type Actor, checkCanManageRole, lockTeamAndGetRole } from './team.ts';
  * Invitations to a workspace. The link is emailed to the address, or returned to the inviter when
  * no domain can send yet. It works once, for seven days. It creates an account for that address, or
  * admits the existing account after its owner has signed in.
+ *
+ * Only a link that was emailed verifies the address: anyone may have received another one. Such a link
+ * does not admit an existing account whose address is not verified, which may be someone else's.
  */
 
 const LINK_MS = 7 * 24 * 60 * 60 * 1000;
@@ -250,7 +259,11 @@ export class Invitations {
     const open = await findOpenInvitation(pool, hash, clock.now());
     if (!open) throw await this.#unknownLink(hash);
     if (signedIn?.person.emailKey === open.emailKey) {
-      await inTransaction(pool, (db) => this.#join(db, hash, signedIn.person));
+      await inTransaction(pool, async (db) => {
+        const invitation = await this.#join(db, hash, signedIn.person);
+        if (wasEmailed(invitation)) await setEmailVerified(db, signedIn.person.id, clock.now());
+        else if (signedIn.person.emailVerifiedAtMs === null) throw emailUnverified();
+      });
       return signedIn;
     }
     if (await findPersonByEmail(pool, open.emailKey)) throw signInFirst(open.email);
@@ -284,7 +297,8 @@ export class Invitations {
     const nowMs = clock.now();
     const passwordHash = await passwords.hash(password);
     const { email, emailKey } = open;
-    const person = newPerson({ email, emailKey, name, passwordHash }, nowMs);
+    const emailVerifiedAtMs = wasEmailed(open) ? nowMs : null;
+    const person = newPerson({ email, emailKey, name, passwordHash, emailVerifiedAtMs }, nowMs);
     return inTransaction(pool, async (db) => {
       if (!(await insertPerson(db, person))) throw signInFirst(open.email);
       await this.#join(db, hash, person);
@@ -293,14 +307,20 @@ export class Invitations {
   }
 
   /** Checked again under the lock: the link may have been used or revoked in the meantime. */
-  async #join(db: Queryable, hash: Buffer, person: Person): Promise<void> {
+  async #join(db: Queryable, hash: Buffer, person: Person): Promise<Invitation> {
     const nowMs = this.#parts.clock.now();
     const invitation = await findOpenInvitation(db, hash, nowMs, 'for update of i');
     if (!invitation) throw invalidLink();
     const { workspaceId, role } = invitation;
     await insertMembership(db, { workspaceId, personId: person.id, role, createdAtMs: nowMs });
     await markAccepted(db, invitation, nowMs);
+    return invitation;
   }
+}
+
+/** Whether its current link was emailed, and not returned to the inviter. */
+function wasEmailed({ messageId }: Invitation): boolean {
+  return messageId !== null;
 }
 
 function noInvitation(): RefusedError {
@@ -321,6 +341,14 @@ function invalidLink(): RefusedError {
 
 function signInFirst(email: string): RefusedError {
   return new RefusedError('sign_in_first', `Sign in as ${email}, then accept the invitation.`);
+}
+
+function emailUnverified(): RefusedError {
+  return new RefusedError(
+    'email_unverified',
+    'This link was not sent by email, and the address of your account is not verified.',
+    { fix: 'Verify your address in Settings → Your account, then open the link again.' },
+  );
 }
 
 export function publicInvitation(invitation: Invitation, nowMs: number) {

@@ -55,6 +55,10 @@ export async function deleteTokens(
   ]);
 }
 
+export async function deleteAllTokens(db: Queryable, personId: string): Promise<void> {
+  await db.query('delete from one_time_tokens where person_id = $1', [personId]);
+}
+
 export async function deleteOldTokens(db: Queryable, nowMs: number): Promise<void> {
   await db.query('delete from one_time_tokens where expires_at < $1', [sqlTime(nowMs)]);
 }

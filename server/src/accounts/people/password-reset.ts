@@ -4,6 +4,7 @@ import { RefusedError } from '../../lib/refused-error.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import type { AccountMailer } from './account-mailer.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
+import { claimAccount, reportRemoved } from './claim-account.ts';
 import { deletePendingChanges } from './email-change-store.ts';
 import { deleteTokens, findPersonOfToken, insertToken } from './one-time-token-store.ts';
 import type { Passwords } from './passwords.ts';
@@ -19,7 +20,8 @@ import { passwordResetEmail } from './system-emails.ts';
  * Password resets. A link is sent to the person's own address, works once and for an hour, and
  * using it ends every session. The requester learns nothing, neither from the response nor from its
  * timing: the email is sent after the response. The link does not sign in, so a second factor is
- * still required.
+ * still required, unless the link is the first proof of the address (`claim-account.ts`). The operator
+ * can also pass on a link, and then vouches for the person in place of the email.
  */
 
 const LINK_MS = 60 * 60 * 1000;
@@ -58,18 +60,22 @@ export class PasswordResets {
     if (!asking) throw invalidLink();
     checkPassword(password, asking, '/password');
     const passwordHash = await passwords.hash(password);
-    return inTransaction(pool, async (db) => {
+    const { person, removed } = await inTransaction(pool, async (db) => {
       const nowMs = clock.now();
       const person = await findPersonOfToken(db, hash, 'password_reset', nowMs, 'for update');
       if (!person) throw invalidLink();
+      const removed = await claimAccount(db, person.id, nowMs);
       await updatePassword(db, person.id, passwordHash);
       await deleteTokens(db, person.id, 'password_reset');
       await deleteTokens(db, person.id, 'second_factor');
       await deleteTokens(db, person.id, 'passkey');
       await deletePendingChanges(db, person.id);
       await endSessionsOfPerson(db, person.id, nowMs);
-      return person.id;
+      return { person, removed };
     });
+    const others = removed.filter((one) => one !== 'password');
+    reportRemoved(this.#parts, person, others);
+    return person.id;
   }
 
   async #sendResetEmail(emailKey: string): Promise<void> {

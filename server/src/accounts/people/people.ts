@@ -88,7 +88,7 @@ export function createPeople(parts: PeopleParts): People {
   return {
     setup: new Setup({ ...parts, limits, passwords, sessions }),
     signIn,
-    singleSignOn: createSingleSignOn(parts, limits, sessions),
+    singleSignOn: createSingleSignOn(parts, limits, sessions, mailer),
     passkeys: new Passkeys({
       ...accountParts,
       mailer,
@@ -122,12 +122,13 @@ function createSingleSignOn(
   parts: PeopleParts,
   limits: AttemptLimits,
   sessions: Sessions,
+  mailer: AccountMailer,
 ): SingleSignOn {
   const { pool, clock, secretKey, appUrl, serverProvider } = parts;
   const providers = new IdentityProviders({ clock, access: parts.accessProvider, appUrl });
   const encryptor = createEncryptor(secretKey, SSO_ENCRYPTION_PURPOSE);
   return new SingleSignOn({
-    ...{ pool, clock, limits, sessions, providers, encryptor, appUrl },
+    ...{ pool, clock, limits, sessions, mailer, providers, encryptor, appUrl },
     connections: new Connections({ pool, clock, encryptor, providers, serverProvider }),
     pending: new PendingSignIns(secretKey),
   });

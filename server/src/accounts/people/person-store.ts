@@ -18,6 +18,8 @@ export interface Person {
   totpStep: number | null;
   recoveryHashes: Buffer[];
   createdAtMs: number;
+  /** When it was proved that the person receives the mail of the address; null if it was not. */
+  emailVerifiedAtMs: number | null;
   /** When the account is deleted, if its owner asked for it. */
   deleteAtMs: number | null;
   /** Whether the person manages the operator keys of the server. */
@@ -26,7 +28,7 @@ export interface Person {
 
 /** A new person, without a second factor. */
 export function newPerson(
-  fields: Pick<Person, 'email' | 'emailKey' | 'name' | 'passwordHash'>,
+  fields: Pick<Person, 'email' | 'emailKey' | 'name' | 'passwordHash' | 'emailVerifiedAtMs'>,
   nowMs: number,
 ): Person {
   return {
@@ -54,6 +56,7 @@ export const PERSON_COLUMNS = selectList<PeopleRow, Person>(
     totpStep: 'totp_step',
     recoveryHashes: 'recovery_hashes',
     createdAtMs: 'created_at',
+    emailVerifiedAtMs: 'email_verified_at',
     deleteAtMs: 'delete_at',
     isInstanceOwner: 'is_instance_owner',
   },
@@ -63,8 +66,8 @@ export const PERSON_COLUMNS = selectList<PeopleRow, Person>(
 /** Returns false when the address already has an account. */
 export async function insertPerson(db: Queryable, person: Person): Promise<boolean> {
   const { rowCount } = await db.query(
-    `insert into people (id, email, email_key, name, password_hash, created_at)
-     values ($1, $2, $3, $4, $5, $6) on conflict (email_key) do nothing`,
+    `insert into people (id, email, email_key, name, password_hash, created_at, email_verified_at)
+     values ($1, $2, $3, $4, $5, $6, $7) on conflict (email_key) do nothing`,
     [
       person.id,
       person.email,
@@ -72,6 +75,7 @@ export async function insertPerson(db: Queryable, person: Person): Promise<boole
       person.name,
       person.passwordHash,
       sqlTime(person.createdAtMs),
+      sqlTime(person.emailVerifiedAtMs),
     ],
   );
   return rowCount === 1;
@@ -173,20 +177,36 @@ export async function updateName(db: Queryable, id: string, name: string): Promi
   await db.query('update people set name = $2 where id = $1', [id, name]);
 }
 
-/** The address must not belong to another account: `email_key` is unique. */
+/**
+ * Sets an address that has just been verified. It must not belong to another account: `email_key` is
+ * unique.
+ */
 export async function updateEmail(
   db: Queryable,
   id: string,
   { email, emailKey }: Pick<Person, 'email' | 'emailKey'>,
+  verifiedAtMs: number,
 ): Promise<void> {
-  await db.query('update people set email = $2, email_key = $3 where id = $1', [
-    id,
-    email,
-    emailKey,
-  ]);
+  await db.query(
+    'update people set email = $2, email_key = $3, email_verified_at = $4 where id = $1',
+    [id, email, emailKey, sqlTime(verifiedAtMs)],
+  );
 }
 
-export async function updatePassword(db: Queryable, id: string, hash: string): Promise<void> {
+/** The address of a person who has proved to receive its mail. An earlier time stays. */
+export async function setEmailVerified(db: Queryable, id: string, nowMs: number): Promise<void> {
+  await db.query(
+    'update people set email_verified_at = $2 where id = $1 and email_verified_at is null',
+    [id, sqlTime(nowMs)],
+  );
+}
+
+/** Null removes the password. */
+export async function updatePassword(
+  db: Queryable,
+  id: string,
+  hash: string | null,
+): Promise<void> {
   await db.query('update people set password_hash = $2 where id = $1', [id, hash]);
 }
 

@@ -126,7 +126,7 @@ export class SecondFactor {
   }
 }
 
-const NO_SECOND_FACTOR = {
+export const NO_SECOND_FACTOR = {
   totpSecret: null,
   totpConfirmedAtMs: null,
   totpStep: null,

@@ -60,6 +60,45 @@ ignore this email: nothing changes.</p>`,
   };
 }
 
+/** To the address of an account, to verify it. */
+export function verifyEmailEmail(to: { email: string; name: string }, link: string): SystemEmail {
+  return {
+    to: toRecipient(to),
+    subject: 'Verify your Postrider email address',
+    html: page(
+      `<p>Hello {{ name }},</p>
+<p>Someone (probably you) asked to verify that you receive the mail of your Postrider account at this
+address.</p>`,
+      'Verify email address',
+      `<p>The link works once, expires in one hour, and asks you to sign in. If you did not create the account,
+reset its password instead: this removes every other way to sign in.</p>`,
+    ),
+    variables: { name: to.name, link },
+    ttlSeconds: HOUR_SECONDS,
+  };
+}
+
+/** After the first proof of an address. It contains no secret. */
+export function credentialsRemovedEmail(
+  to: { email: string; name: string },
+  removed: readonly string[],
+  link: string,
+): SystemEmail {
+  return {
+    to: toRecipient(to),
+    subject: 'Your Postrider account was reset',
+    html: page(
+      `<p>Hello {{ name }},</p>
+<p>You have proved for the first time that this address is yours. Someone else could have created your
+Postrider account before, so everyone was signed out, and this was removed: {{ removed }}.</p>
+<p>If you had set it up yourself, set it up again in your settings.</p>`,
+      'Open settings',
+    ),
+    variables: { name: to.name, removed: removed.join(', '), link },
+    ttlSeconds: 24 * HOUR_SECONDS,
+  };
+}
+
 /** To a new address that already has an account. It contains no secret. */
 export function addressTakenEmail(to: { email: string; name: string }, link: string): SystemEmail {
   return {

@@ -59,7 +59,9 @@ export class Team {
       }
       const createdAtMs = this.#clock.now();
       const membership = { workspaceId, personId: person.id, role, createdAtMs };
-      if (!(await insertMembership(db, membership))) {
+      if (await insertMembership(db, membership)) {
+        if (person.emailVerifiedAtMs === null) throw emailUnverified(parsed.mailbox.email);
+      } else {
         const member = await this.#member(db, workspaceId, person.id);
         if (member.role === 'owner' && role !== 'owner') {
           await this.#checkNotLastOwner(db, workspaceId, person.id);
@@ -161,6 +163,13 @@ export function checkCanManageRole(actsAs: Role, role: Role): void {
     'insufficient_role',
     `Only an owner can add, change or remove an owner. Your role is ${actsAs}.`,
   );
+}
+
+/** The account may have been created by someone else than the owner of the address. */
+function emailUnverified(email: string): RefusedError {
+  return new RefusedError('email_unverified', `The account of ${email} is not verified.`, {
+    fix: 'Invite the address, or ask its user to verify it in the settings of the account.',
+  });
 }
 
 export function publicMember(member: Member) {

@@ -13,23 +13,27 @@ export const peopleList: Command = {
         id: encodeId('usr', person.id),
         email: person.email,
         name: person.name,
+        email_verified: person.emailVerifiedAtMs !== null,
         created_at: new Date(person.createdAtMs).toISOString(),
         instance_owner: person.isInstanceOwner,
         totp_enabled: person.totpConfirmedAtMs !== null,
         delete_at: person.deleteAtMs === null ? null : new Date(person.deleteAtMs).toISOString(),
         workspaces: person.memberships,
       }));
-      const rows = data.map(({ email, name, totp_enabled, delete_at, workspaces }) => [
-        email,
-        delete_at === null ? name : `${name} (until ${delete_at})`,
-        totp_enabled ? 'on' : 'off',
-        workspaces.map(({ workspace, role }) => `${workspace} (${role})`).join(', '),
-      ]);
+      const rows = data.map(
+        ({ email, name, email_verified, totp_enabled, delete_at, workspaces }) => [
+          email,
+          email_verified ? 'yes' : 'no',
+          delete_at === null ? name : `${name} (until ${delete_at})`,
+          totp_enabled ? 'on' : 'off',
+          workspaces.map(({ workspace, role }) => `${workspace} (${role})`).join(', '),
+        ],
+      );
       return {
         data: { data, next_cursor: null },
         text:
           rows.length > 0
-            ? table(['EMAIL', 'NAME', '2FA', 'WORKSPACES'], rows)
+            ? table(['EMAIL', 'VERIFIED', 'NAME', '2FA', 'WORKSPACES'], rows)
             : 'No accounts. Open the dashboard to create the first one.',
       };
     }),

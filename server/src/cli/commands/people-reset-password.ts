@@ -7,7 +7,7 @@ export const peopleResetPassword: Command = {
   name: 'people reset-password',
   summary: 'Create a password reset link.',
   details:
-    'For users who cannot receive the password reset email. The link starts with BASE_URL, works once and expires after one hour. Give it only to that person. A second factor is still required.',
+    'For users who cannot receive the password reset email. The link starts with BASE_URL, works once and expires after one hour. Give it only to that person. A second factor is still required, unless the address was not verified before: then earlier passkeys and the second factor are removed.',
   arguments: [PERSON_ARGUMENT],
   run: (input) =>
     withDatabase(async (parts) => {

@@ -8,7 +8,8 @@ import { withDatabase } from '../with-database.ts';
 export const workspacesAddOwner: Command = {
   name: 'workspaces add-owner',
   summary: 'Make a user an owner of a workspace.',
-  details: 'For a workspace created on the command line, or one whose owners have left.',
+  details:
+    'For a workspace created on the command line, or one whose owners have left. If "people list" shows that the address is not verified, ask the user whether the account is theirs.',
   arguments: [
     { name: 'WORKSPACE', description: 'The id (wsp_…) or name.' },
     { name: 'EMAIL', description: 'The email address of the user.' },

@@ -262,6 +262,7 @@ export interface EmailChangesRow {
   token_hash: Buffer;
   expires_at: number;
   notice_due_at: number | null;
+  previous_email_verified_at: number | null;
 }
 
 export interface ErasuresRow {
@@ -532,6 +533,7 @@ export interface PeopleRow {
   delete_at: number | null;
   is_instance_owner: boolean;
   deletion_email_due_at: number | null;
+  email_verified_at: number | null;
 }
 
 export interface QuotaLeasesRow {

@@ -129,7 +129,7 @@ function redirect(reply: FastifyReply, url: string): FastifyReply {
 async function recordSignIn(
   { auditLog, sessionCookie }: Deps,
   request: FastifyRequest,
-  { session, workspaceId, change }: CompletedSignIn,
+  { session, workspaceId, change, removed }: CompletedSignIn,
 ): Promise<void> {
   const { ip, userAgent } = clientInfoOf(request, sessionCookie);
   const actor = encodeId('usr', session.person.id);
@@ -143,6 +143,10 @@ async function recordSignIn(
   if (change) {
     const action = change.kind === 'joined' ? 'joinBySingleSignOn' : 'changeRoleBySingleSignOn';
     await auditLog.record({ ...entry, action, details: { body: { role: change.role } } });
+  }
+  if (removed.length > 0) {
+    const action = 'removeCredentialsBySingleSignOn';
+    await auditLog.record({ ...entry, action, details: { body: { removed } } });
   }
   await auditLog.record({ ...entry, action: 'signInBySingleSignOn', details: {} });
 }

@@ -223,6 +223,13 @@ export const PROBLEMS = {
     meaning: 'An invitation to an address with an account must be accepted by that account.',
     fix: 'Sign in with the invited address, then accept.',
   },
+  email_unverified: {
+    status: 409,
+    title: 'The address of the account is not verified',
+    meaning:
+      'The account may have been created by someone who does not receive the mail of its address.',
+    fix: 'Verify the address in the settings of the account, or reset the password by email.',
+  },
   idempotency_key_in_progress: {
     status: 409,
     title: 'The first request with this key is still in progress',

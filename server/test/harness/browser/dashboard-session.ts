@@ -63,11 +63,13 @@ export async function createPerson(
   email: string,
   role?: Role,
   workspaceId = app.workspaceId,
+  isVerified = true,
 ): Promise<TestPerson> {
   const { pool } = app.app.storage;
   const nowMs = Date.now();
   const name = email.split('@')[0] as string;
-  const fields = { email, emailKey: email.toLowerCase(), name, passwordHash };
+  const emailVerifiedAtMs = isVerified ? nowMs : null;
+  const fields = { email, emailKey: email.toLowerCase(), name, passwordHash, emailVerifiedAtMs };
   const person = newPerson(fields, nowMs);
   await insertPerson(pool, person);
   if (role) {

@@ -23,7 +23,10 @@ test('a local visitor creates the owner and is signed in', async () => {
   expect(made.status).toBe(201);
   expect(made.json.me).toMatchObject({ email: 'Jane@shop.example', name: 'Jane Doe' });
   expect(made.json.me.workspaces).toMatchObject([{ name: 'Shop', role: 'owner' }]);
-  expect((await visitor.call('GET', '/me')).json.email).toBe('Jane@shop.example');
+  expect((await visitor.call('GET', '/me')).json).toMatchObject({
+    email: 'Jane@shop.example',
+    email_verified: true,
+  });
 
   const after = await new SessionClient(app).call('GET', '/setup');
   expect(after.json).toEqual({ needed: false, link_required: false });

@@ -125,6 +125,8 @@ export async function deletePasskey(db: Queryable, personId: string, id: string)
   return rowCount === 1;
 }
 
-export async function deletePasskeys(db: Queryable, personId: string): Promise<void> {
-  await db.query('delete from passkeys where person_id = $1', [personId]);
+/** Returns how many there were. */
+export async function deletePasskeys(db: Queryable, personId: string): Promise<number> {
+  const { rowCount } = await db.query('delete from passkeys where person_id = $1', [personId]);
+  return rowCount ?? 0;
 }

@@ -5,7 +5,9 @@ import { RefusedError } from '../../../lib/refused-error.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
 import { parseMailbox } from '../../../mail/address.ts';
 import type { Role } from '../../roles.ts';
+import type { AccountMailer } from '../account-mailer.ts';
 import type { AttemptLimits } from '../attempt-limits.ts';
+import { type Credential, claimAccount, reportRemoved } from '../claim-account.ts';
 import { revokeOpenByInviter } from '../invitation-store.ts';
 import {
   countMembers,
@@ -32,7 +34,8 @@ import { type FailureReason, SignInFailure } from './sign-in-failure.ts';
  * provider; a session goes out. Workspaces choose their providers and do not trust each other, so what
  * the provider of a workspace says counts in that workspace only: it finds members by their address, it
  * creates accounts, and its sessions are limited to the workspace. It never finds the account of someone
- * who is not a member. The provider in the settings of the server is trusted like the operator.
+ * who is not a member. The provider in the settings of the server is trusted like the operator, and
+ * verifies addresses.
  */
 
 export interface StartedSignIn {
@@ -59,6 +62,8 @@ export interface CompletedSignIn {
   next: string;
   /** The role, if the person became a member or got another role. */
   change: { kind: 'joined' | 'role_changed'; role: Role } | undefined;
+  /** Set up by someone before this sign-in, which is the first proof of the address. */
+  removed: Credential[];
 }
 
 /** A failed sign-in with the workspace, as far as it is known. */
@@ -85,6 +90,7 @@ interface SingleSignOnParts {
   connections: Connections;
   providers: IdentityProviders;
   pending: PendingSignIns;
+  mailer: AccountMailer;
   encryptor: Encryptor;
   appUrl: string;
 }
@@ -197,6 +203,7 @@ export class SingleSignOn {
     });
     // Committed before it is refused: what the person has open must end.
     if (completed === 'no_access') throw new SignInFailure('no_access');
+    reportRemoved(this.#parts, completed.session.person, completed.removed);
     return { ...completed, workspaceId: started.workspaceId, next: started.next };
   }
 
@@ -206,7 +213,7 @@ export class SingleSignOn {
     claims: Claims & { idToken: string | undefined },
     client: ClientInfo,
     presented: string | undefined,
-  ): Promise<Pick<CompletedSignIn, 'session' | 'change'> | 'no_access'> {
+  ): Promise<Pick<CompletedSignIn, 'session' | 'change' | 'removed'> | 'no_access'> {
     const { clock, sessions } = this.#parts;
     const { workspaceId } = connection;
     const known = await this.#findPerson(db, connection, claims);
@@ -220,7 +227,9 @@ export class SingleSignOn {
       }
       return 'no_access';
     }
-    const person = known?.person ?? (await this.#createPerson(db, claims));
+    const person = known?.person ?? (await this.#createPerson(db, connection, claims));
+    const isProved = provesAddress(connection, claims, person);
+    const removed = isProved ? await claimAccount(db, person.id, clock.now()) : [];
     if (!known?.isLinked) {
       const { issuer } = connection;
       const identity = { workspaceId, issuer, subject: claims.subject };
@@ -233,7 +242,7 @@ export class SingleSignOn {
     const encrypted = isKept ? this.#parts.encryptor.encrypt(Buffer.from(idToken)) : null;
     const provider = { workspaceId, isLimited, idToken: encrypted };
     const session = await sessions.start(person, client, presented, db, provider);
-    return { session, change };
+    return { session, change, removed };
   }
 
   async #findPerson(
@@ -260,11 +269,13 @@ export class SingleSignOn {
     return { person, isLinked: false };
   }
 
-  async #createPerson(db: Queryable, claims: Claims): Promise<Person> {
+  async #createPerson(db: Queryable, connection: Connection, claims: Claims): Promise<Person> {
     const { email, key: emailKey } = mailboxOf(claims.email);
     const name = (claims.name ?? email).slice(0, NAME_CHARS_MAX);
-    const fields = { email, emailKey, name, passwordHash: null };
-    const person = newPerson(fields, this.#parts.clock.now());
+    const nowMs = this.#parts.clock.now();
+    const emailVerifiedAtMs = provesAddress(connection, claims, { emailKey }) ? nowMs : null;
+    const fields = { email, emailKey, name, passwordHash: null, emailVerifiedAtMs };
+    const person = newPerson(fields, nowMs);
     // Someone else has created it since: the next attempt finds it.
     if (!(await insertPerson(db, person))) throw new SignInFailure('account_exists');
     return person;
@@ -290,6 +301,17 @@ export class SingleSignOn {
     await revokeOpenByInviter(db, workspaceId, person.id, createdAtMs);
     return { kind: 'role_changed', role };
   }
+}
+
+/** A workspace may have a provider that claims any address, so only that of the server proves one. */
+function provesAddress(
+  { managedBy }: Connection,
+  { email, emailVerified }: Claims,
+  { emailKey }: Pick<Person, 'emailKey'>,
+): boolean {
+  if (managedBy !== 'server' || emailVerified !== true) return false;
+  const parsed = parseMailbox(email ?? '');
+  return parsed.ok && parsed.mailbox.key === emailKey;
 }
 
 /**

@@ -14,7 +14,8 @@ export function completePasswordReset({ people }: { people: People }): Operation
       summary: 'Reset a password',
       description:
         '`token` is the part of the link after #. The link works once and expires after an ' +
-        'hour. All sessions of the user end; the second factor stays enabled.',
+        'hour. All sessions of the user end; passkeys and the second factor stay. If the address was ' +
+        'not verified before, the link verifies it, and both are removed.',
       scope: 'public',
       csrfProtected: true,
       body: closed({ token: Token, password: Password }, { title: 'CompletePasswordReset' }),

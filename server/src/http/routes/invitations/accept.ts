@@ -16,7 +16,9 @@ export function acceptInvitation(deps: { people: People; cookie: SessionCookie }
       summary: 'Accept an invitation',
       description:
         'If the address has no account, one is created with `name` and `password`, and the ' +
-        'user is signed in. A user with an account signs in first and accepts with the session.',
+        'user is signed in. A user with an account signs in first and accepts with the session. A ' +
+        'link that was sent by email verifies the address. One that was passed on does not admit an ' +
+        'existing account whose address is not verified.',
       scope: 'public',
       csrfProtected: true,
       body: AcceptInvitation,
@@ -30,7 +32,13 @@ export function acceptInvitation(deps: { people: People; cookie: SessionCookie }
       responses: {
         200: { description: 'The invitation was accepted.', body: SignedIn, headers: SET_COOKIE },
       },
-      problems: ['invalid_link', 'sign_in_first', 'too_many_attempts', 'workspace_moved'],
+      problems: [
+        'invalid_link',
+        'sign_in_first',
+        'email_unverified',
+        'too_many_attempts',
+        'workspace_moved',
+      ],
     },
     async ({ body, client }) => {
       const joined = await deps.people.invitations.accept(body, client.sessionToken, client);

@@ -15,7 +15,8 @@ export function requestEmailChange({ people }: { people: People }): Operation {
         'Sends a link to the new address, which must be confirmed within an hour with ' +
         '`POST /me/email/confirm`. Until then nothing changes. The response is the same whether or ' +
         'not the new address has an account. While no domain can send, the link is written to the ' +
-        'server log.',
+        'server log. If your current address is not verified, you can request a link to it, which ' +
+        'verifies it.',
       scope: 'person',
       body: RequestEmailChange,
       examples: {

@@ -8,6 +8,7 @@ export const ME = {
   id: 'usr_01kc8wzq4he2x9v7n5m3k1j0h8',
   email: 'jane@shop.example',
   name: 'Jane Doe',
+  email_verified: true,
   created_at: '2026-11-01T08:00:00.000Z',
   delete_at: null,
   instance_owner: false,
@@ -34,6 +35,11 @@ export const Me = Type.Object(
     id: id('usr', 'the user'),
     email: Type.String(),
     name: Type.String(),
+    email_verified: Type.Boolean({
+      description:
+        'Whether you have proved that you receive the mail of your address. `POST /me/email` with ' +
+        'this address sends a link that verifies it.',
+    }),
     created_at: Time,
     delete_at: Type.Unsafe<string | null>({
       ...NullableTime,

@@ -14,8 +14,8 @@ export function addOperatorMember(deps: { workspaces: Workspaces; people: People
       tag: 'Operator',
       summary: 'Add a member to a workspace',
       description:
-        'The address must have an account on this server; invite other addresses. Changes the role ' +
-        'of an address that is already a member.',
+        'The address must have an account on this server, and be verified; invite other addresses. ' +
+        'Changes the role of an address that is already a member.',
       scope: 'operator',
       params: WORKSPACE_PATH,
       body: AddMember,
@@ -23,7 +23,7 @@ export function addOperatorMember(deps: { workspaces: Workspaces; people: People
         owner: { summary: 'An owner', value: { email: 'jane@shop.example', role: 'owner' } },
       },
       responses: { 200: { description: 'The member.', body: Member } },
-      problems: ['not_found', 'conflict', 'last_owner'],
+      problems: ['not_found', 'conflict', 'email_unverified', 'last_owner'],
     },
     async ({ params, body }) => {
       const { id } = await workspaceInPath(deps.workspaces, params);
