@@ -107,7 +107,8 @@ interface Connection {
 
 async function openConnection(port: number): Promise<Connection> {
   let received = '';
-  let onResponse: (status: number) => void;
+  let onResponse = (status: number): void =>
+    onClose(new Error(`The server answered ${status} before there was a request.`));
   let onClose: (error?: Error) => void;
   const onData = (length: number): boolean => {
     received += READ_INTO.toString('latin1', 0, length);
