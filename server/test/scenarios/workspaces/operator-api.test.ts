@@ -393,14 +393,16 @@ test('a revoked key, and one from elsewhere, are refused at once', async () => {
   const elsewhere = await command('create', 'Elsewhere', '--allowed-ips', '203.0.113.7');
   expect(await status(elsewhere.token)).toBe('ip_not_allowed');
   const { data } = await command('list');
-  expect(data.map(({ name }: { name: string }) => name)).toEqual([
+  // IDs of this process may carry later times: they never go back after a test clock ran ahead.
+  const names = data.map(({ name }: { name: string }) => name);
+  expect(names.filter((name: string) => name !== 'Screen')).toEqual([
     'Elsewhere',
     'Short',
-    'Screen',
     'Platform',
   ]);
+  expect(names).toContain('Screen');
   expect(JSON.stringify(data)).not.toContain(elsewhere.token);
-  // Entries of this process may carry later times: its ids never go back after a test clock ran ahead.
+  // So may its entries.
   const { json } = await call('GET', '/audit-log?limit=100');
   const actions = json.data.map(({ action }: { action: string }) => action);
   expect(actions.filter((action: string) => action.startsWith('operator-keys'))).toEqual([
