@@ -23,9 +23,9 @@ import { countReceived, type MailClient, receivedHeader } from './received-heade
 import { addressesOf, type MailSummary, summarizeMail } from './summarize-mail.ts';
 
 /**
- * Receives mail for the domains of workspaces, within their quota of content. In come the bytes of a mail and its envelope; what comes
- * out is committed: one inbound message with its event for each workspace among the recipients, all in
- * one transaction. The same transmission is stored once, however often it arrives. Nothing is ever sent
+ * Receives mail for the domains of workspaces, within their quota of content. In come the bytes of a
+ * mail and its envelope; what comes out is committed: one inbound message with its event for each
+ * workspace among the recipients, all in one transaction. The same transmission is stored once, however often it arrives. Nothing is ever sent
  * in reply, and nothing in the mail decides whether it is stored, except what makes it unreadable.
  */
 

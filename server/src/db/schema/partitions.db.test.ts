@@ -168,6 +168,13 @@ describe('partitions ahead', () => {
     for (let day = 0; day < 10; day++) await insert('orders', NOW + day * DAY_MS);
   });
 
+  test('are created in the place of those that a crash left detached', async () => {
+    await ensurePartitions(db.pool, NOW, [WEEKLY]);
+    await db.pool.query('alter table orders detach partition orders_p20261116');
+    expect(await ensurePartitions(db.pool, NOW, [WEEKLY])).toEqual(['orders_p20261116']);
+    await insert('orders', NOW + 7 * DAY_MS);
+  });
+
   test('freeze their rows with the first vacuum', async () => {
     await ensurePartitions(db.pool, NOW, [WEEKLY]);
     const { rows } = await db.pool.query(

@@ -89,6 +89,8 @@ export async function ensurePartitions(
   if (tables.every(isComplete)) return [];
   return withLock(pool, wait, async (client) => {
     const created: string[] = [];
+    // New partitions may have their names.
+    await dropDetached(client, tables);
     // Another node may have created them meanwhile.
     const partitions = await readPartitions(client, tables);
     for (const one of tables) {
@@ -148,14 +150,13 @@ export async function dropExpired(
   if (!isAnyExpired && (await readDetached(pool, tables)).length === 0) return [];
   return withLock(pool, wait, async (client) => {
     const dropped: string[] = [];
-    for (const name of await readDetached(client, tables)) await client.query(`drop table ${name}`);
+    await dropDetached(client, tables);
     const partitions = await readPartitions(client, tables);
     for (const one of tables) {
       const { table, standalone = false } = one;
       for (const partition of expired(partitions, one)) {
         if (!standalone && (await hasUnfinished(client, partition))) continue;
-        await detach(client, table, partition);
-        await client.query(`drop table ${partition.name}`);
+        await dropPartition(client, table, partition);
         dropped.push(partition.name);
       }
     }
@@ -190,8 +191,7 @@ export async function dropFutureOfOtherSpan(
           `select exists (select from ${partition.name}) as used`,
         );
         if (rows[0].used) continue;
-        await detach(client, table, partition);
-        await client.query(`drop table ${partition.name}`);
+        await dropPartition(client, table, partition);
         dropped.push(partition.name);
       }
     }
@@ -318,9 +318,18 @@ export async function hasUnfinished(
 }
 
 /** Detaches concurrently to allow inserts. After a crash it is pending and must be finalized. */
-async function detach(client: pg.ClientBase, table: string, partition: Partition): Promise<void> {
-  const how = partition.detaching ? 'finalize' : 'concurrently';
-  await client.query(`alter table ${table} detach partition ${partition.name} ${how}`);
+async function dropPartition(
+  client: pg.ClientBase,
+  table: string,
+  { name, detaching }: Partition,
+): Promise<void> {
+  const how = detaching ? 'finalize' : 'concurrently';
+  await client.query(`alter table ${table} detach partition ${name} ${how}`);
+  await client.query(`drop table ${name}`);
+}
+
+async function dropDetached(client: pg.ClientBase, tables: readonly TableName[]): Promise<void> {
+  for (const name of await readDetached(client, tables)) await client.query(`drop table ${name}`);
 }
 
 /** Partitions that were detached but not dropped because of a crash. */
